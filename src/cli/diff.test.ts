@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readRecord } from "../lib/index.ts";
 import { runCli } from "./testing.ts";
 
 const pod = (name: string, labels: string, ip: string): string => `apiVersion: v1
@@ -216,6 +217,57 @@ spec:
     const { stdout } = await diff("-f", file);
     expect(stdout).toMatch(/would be refused\n {2}EnvoyFilter shop\/odd, spec.configPatches\[0\]/);
     expect(stdout).toContain("nothing changes for 4 proxies");
+  });
+
+  describe("virtual hosts that patches add under one name", () => {
+    const added = (domain: string, cluster: string): string => `
+  - applyTo: VIRTUAL_HOST
+    match: { context: SIDECAR_OUTBOUND, routeConfiguration: { name: "9080" } }
+    patch:
+      operation: ADD
+      value:
+        name: "reviews.shop.svc.cluster.local:9080"
+        domains: [${domain}]
+        routes: [{ match: { prefix: / }, route: { cluster: ${cluster} } }]`;
+    const filter = (...patches: readonly string[]): string => `---
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: hosts, namespace: shop }
+spec:
+  configPatches:${patches.join("")}
+`;
+
+    test("are hosts by themselves, and leave the others as they were", async () => {
+      const { stdout } = await diff("-f", write(filter(added("extra.example.com", "BlackHoleCluster"))));
+      expect(linesOf(stdout)).toEqual(["  reviews: has routes for extra.example.com now for all 4 proxies"]);
+    });
+
+    test("are compared each with its own", async () => {
+      const [one, other] = [added("one.example.com", "BlackHoleCluster"), added("two.example.com", "InboundCluster")];
+      const from = write(mesh + filter(one, other));
+      const moved = added("one.example.com", "PassthroughCluster");
+      const { stdout } = await runCli(["diff", "--base", from, "-f", write(filter(moved, other))], dir);
+      expect(linesOf(stdout)).toEqual([
+        "  reviews: all requests move from BlackHoleCluster to PassthroughCluster for all 4 proxies",
+      ]);
+      const { stdout: without } = await runCli(["diff", "--base", from, "-f", write(filter(other))], dir);
+      expect(linesOf(without)).toEqual([
+        "! reviews: has no routes for one.example.com any more for all 4 proxies [deny]",
+      ]);
+    });
+
+    test("are told to programs by their name, and no other host with them", async () => {
+      const [one, other] = [added("one.example.com", "BlackHoleCluster"), added("two.example.com", "InboundCluster")];
+      const routesOf = async (before: string, ...after: readonly string[]): Promise<unknown> => {
+        const args = ["--base", write(mesh + before), "-f", write(filter(...after)), "-o", "json"];
+        return readRecord(JSON.parse((await runCli(["diff", ...args], dir)).stdout)).classes;
+      };
+      const resources = [
+        expect.objectContaining({ name: "9080", hosts: ["9080/reviews.shop.svc.cluster.local:9080"] }),
+      ];
+      expect(await routesOf("", one, other)).toEqual([expect.objectContaining({ resources })]);
+      expect(await routesOf(filter(one), one, other)).toEqual([expect.objectContaining({ resources })]);
+    });
   });
 
   test("workloads in files without Pods: a Pod that stands for each", async () => {

@@ -18,7 +18,7 @@ import { givenServing, givenSigner, type ServingFlags } from "./given-certificat
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
-import { collectStart, favourEventLoop, tuneRuntime } from "./runtime.ts";
+import { favourEventLoop, tuneRuntime } from "./runtime.ts";
 import { bundleDir } from "./self.ts";
 import { readDashboardSecret } from "./up/dashboard-url.ts";
 import { readRestarts } from "./up/supervised.ts";
@@ -100,7 +100,7 @@ async function dashboardSettings(flags: DiscoveryFlags): Promise<DashboardSettin
 }
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
-  tuneRuntime();
+  const runtime = tuneRuntime();
   favourEventLoop();
   const logScopes = createLogScopes(flags.log_output_level);
   const lines = createLineWriter(io.err);
@@ -139,9 +139,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     revision: io.env.REVISION ?? "",
     identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
     leaderElection: !isOff(io.env.ENABLE_LEADER_ELECTION),
-    analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
+    analysis: isOn(io.env.PILOT_ENABLE_ANALYSIS),
     programmedStatus: !isOff(io.env.PILOT_ENABLE_STATUS),
-    checkIncremental: io.env.FAIRLEAD_CHECK_INCREMENTAL === "1",
+    checkIncremental: isOn(io.env.FAIRLEAD_CHECK_INCREMENTAL),
     certificates: {
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
@@ -158,9 +158,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     debounceEndpoints: !isOff(io.env.PILOT_ENABLE_EDS_DEBOUNCE),
     ...pushThrottle(io),
-    virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
+    virtualHosts: !isOff(io.env.PILOT_ENABLE_VHDS),
     tapHeaders: (io.env.FAIRLEAD_TAP_HEADERS ?? "").toLowerCase().split(",").filter(Boolean),
-    ownHostsOnly: io.env.FAIRLEAD_OWN_HOSTS_ONLY === "true",
+    ownHostsOnly: isOn(io.env.FAIRLEAD_OWN_HOSTS_ONLY),
     registration: {
       graceMs: durationEnv(io, "PILOT_WORKLOAD_ENTRY_GRACE_PERIOD", 10_000),
       enabled: {
@@ -169,7 +169,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       },
       validateIdentity: !isOff(io.env.ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY),
     },
-    gatewayDeployments: io.env.PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER !== "false",
+    gatewayDeployments: !isOff(io.env.PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER),
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",
       compliancePolicy: io.env.COMPLIANCE_POLICY ?? "",
@@ -181,7 +181,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       // Where istiod's manifests mount further roots.
       ...(existsSync(extraRoots) ? { extraRoots: readFileSync(extraRoots, "utf8") } : {}),
     },
-    beforeServing: collectStart,
+    runtime,
     overload: processOverload(io, log),
     restarts: readRestarts(io.env),
     log,
@@ -258,7 +258,7 @@ function durationEnv(io: Io, name: string, fallbackMs: number): number {
   return ms;
 }
 
-/** As Go's parser of truth values has it. */
-function isOff(value: string | undefined): boolean {
-  return value !== undefined && /^(0|f|F|false|False|FALSE)$/.test(value);
-}
+/** Both as Go's parser of truth values has it; what it does not know leaves a setting as it is by itself. */
+const isOff = (value = ""): boolean => /^(0|f|F|false|False|FALSE)$/.test(value);
+
+const isOn = (value = ""): boolean => /^(1|t|T|true|True|TRUE)$/.test(value);

@@ -23,6 +23,11 @@ apiVersion: networking.istio.io/v1
 kind: VirtualService
 metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}]}]}
+---
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: {name: patch, namespace: shop}
+spec: {configPatches: []}
 `;
 
 describe.skipIf(lacks("kubectl"))("get prints what kubectl prints", () => {
@@ -43,6 +48,7 @@ describe.skipIf(lacks("kubectl"))("get prints what kubectl prints", () => {
     ["svc,vs", "-n", "shop"],
     ["pods", "-n", "shop", "-o", "name"],
     ["vs", "-n", "shop", "-o", "name"],
+    ["envoyfilter", "-n", "shop", "-o", "name"],
     ["pod", "web-1", "-n", "shop"],
     ["pod/web-1", "-n", "shop", "-o", "yaml"],
     ["pods", "-n", "shop", "-l", "app=web"],

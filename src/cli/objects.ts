@@ -45,32 +45,73 @@ export interface NamedKind extends KindRef {
 }
 
 /** A name as a person types it (`vs`, `virtualservice`, `pods`, `deployments.apps`) in; the kind out. */
-export async function findKind(client: KubeClient, name: string): Promise<NamedKind> {
+export async function findKind(client: Discoverer, name: string): Promise<NamedKind> {
   const wanted = name.toLowerCase();
   const [plural = "", ...rest] = wanted.split(".");
   const group = rest.join(".");
-  for (const kind of await allKinds(client)) {
+  const { kinds, faults } = await allKinds(client);
+  for (const kind of kinds) {
     if (group !== "" && kind.group !== group) continue;
     if ([kind.plural, kind.singular, kind.kind.toLowerCase(), ...kind.shortNames].includes(plural)) return kind;
+  }
+  const fault = faults.find(({ version }) => group === "" || version.startsWith(`${group}/`));
+  if (fault) {
+    const { version, error } = fault;
+    const words = `no resource type "${name}" was found, and ${version} does not say what it has: ${error.message}`;
+    throw new FairleadError(error.code, words, { cause: error });
   }
   throw new FairleadError("not-found", `the API has no resource type "${name}"`, {
     hint: "kubectl api-resources lists them",
   });
 }
 
-export async function allKinds(client: KubeClient): Promise<readonly NamedKind[]> {
-  const answer = await client.raw("GET", "/apis");
-  const groups = list(answer, "groups").flatMap((entry) => {
-    const preferred = isRecord(entry.preferredVersion) ? entry.preferredVersion.version : undefined;
-    return typeof entry.name === "string" && typeof preferred === "string" ? [[entry.name, preferred] as const] : [];
-  });
-  const all = await Promise.all(
-    [["", "v1"] as const, ...groups].map(([group, version]) => resourcesOf(client, group, version)),
-  );
-  return all.flat();
+export interface AllKinds {
+  readonly kinds: readonly NamedKind[];
+  /** Versions (`group/version`) that did not say what they have. */
+  readonly faults: readonly VersionFault[];
 }
 
-async function resourcesOf(client: KubeClient, group: string, version: string): Promise<readonly NamedKind[]> {
+interface VersionFault {
+  readonly version: string;
+  readonly error: FairleadError;
+}
+
+type Discoverer = Pick<KubeClient, "raw">;
+
+/** Each in the version that its group prefers, or in the first that has it: EnvoyFilter is not in `v1`. */
+export async function allKinds(client: Discoverer): Promise<AllKinds> {
+  const groups = list(await client.raw("GET", "/apis"), "groups").flatMap((entry) => {
+    const preferred = isRecord(entry.preferredVersion) ? entry.preferredVersion.version : undefined;
+    const versions = [preferred, ...list(entry, "versions").map(({ version }) => version)];
+    const { name: group } = entry;
+    const texts = [...new Set(versions)].filter((version) => typeof version === "string");
+    return typeof group === "string" ? texts.map((version, at) => ({ group, version, isPreferred: at === 0 })) : [];
+  });
+  const all = await Promise.all(
+    [{ group: "", version: "v1", isPreferred: true }, ...groups].map((one) => kindsOfVersion(client, one)),
+  );
+  const first = new Map<string, NamedKind>();
+  for (const kind of all.flatMap(({ kinds }) => kinds)) {
+    const name = `${kind.plural}.${kind.group}`;
+    first.set(name, first.get(name) ?? kind);
+  }
+  return { kinds: [...first.values()], faults: all.flatMap(({ faults }) => faults) };
+}
+
+/** One version may be served by another server than the rest: as for kubectl, they do without one that is not preferred. */
+async function kindsOfVersion(
+  client: Discoverer,
+  { group, version, isPreferred }: { readonly group: string; readonly version: string; readonly isPreferred: boolean },
+): Promise<AllKinds> {
+  try {
+    return { kinds: await resourcesOf(client, group, version), faults: [] };
+  } catch (error) {
+    if (isPreferred || !(error instanceof FairleadError)) throw error;
+    return { kinds: [], faults: [{ version: `${group}/${version}`, error }] };
+  }
+}
+
+async function resourcesOf(client: Discoverer, group: string, version: string): Promise<readonly NamedKind[]> {
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   return list(await client.raw("GET", path), "resources").flatMap((resource) => {
     const { name, kind, namespaced, singularName, shortNames } = resource;

@@ -164,6 +164,28 @@ describe.skipIf(lacks("kubectl"))("provenance, on an API", () => {
     });
   });
 
+  test("of a route that is patched, only the virtual hosts that an object changes are its parts", async () => {
+    const filter = `apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: one, namespace: shop }
+spec:
+  configPatches:
+  - applyTo: VIRTUAL_HOST
+    match: { context: SIDECAR_OUTBOUND, routeConfiguration: { name: "80", vhost: { name: "${host}:80" } } }
+    patch: { operation: MERGE, value: { per_request_buffer_limit_bytes: 65536 } }
+`;
+    const applied = await api.kubectl("apply -f -", filter);
+    expect([applied.code, applied.err]).toEqual([0, ""]);
+    const rows = async (...of: readonly string[]) =>
+      (await affects(...of)).stdout
+        .split("\n")
+        .slice(1, -1)
+        .map((line) => line.split(/ {2,}/));
+    expect(await rows("envoyfilters", "one")).toEqual([["route", `80/${host}:80`, "1", "client.shop"]]);
+    expect(await rows("vs", "other")).toEqual([["route", "80/other.shop.svc.cluster.local:80", "1", "client.shop"]]);
+    expect((await api.kubectl("delete envoyfilter one -n shop")).code).toBe(0);
+  });
+
   test("an object that reaches nobody, and one that is not there", async () => {
     expect((await affects("authorizationpolicy", "nobody")).stdout).toBe("No proxy is sent anything because of it.\n");
     const none = await affects("vs", "none");

@@ -8,7 +8,7 @@ import type { ProxyNode } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import { reportCredentials } from "./credential-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
-import { type ControlledSource, createResourceSource } from "./resource-source.ts";
+import { type ControlledSource, createResourceSource } from "./source/resource-source.ts";
 import { createStages } from "./stages.ts";
 
 const day = 86_400_000;
@@ -109,6 +109,7 @@ test("what proxies are to be given and cannot use is counted and told; a new Sec
   const certificate = Buffer.from(good["tls.crt"] ?? "", "base64").toString();
   expect(await replace(good)).toContain(certificate);
   expect(await figures()).toEqual({ errors: 3, states: "good", leftDays: 90 });
+  expect(await metrics.text()).toMatch(/^fairlead_credential_expiry_seconds 77\d{5}/m);
 
   aheadMs = 85 * day;
   expect(await figures()).toMatchObject({ errors: 3, states: "expiring", leftDays: 5 });

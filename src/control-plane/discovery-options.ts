@@ -2,6 +2,7 @@
 import type { ClusterAccess } from "../kube/index.ts";
 import type { Logger, LogScopes, Overload } from "../lib/index.ts";
 import type { IssuerRule } from "./issuer-judge.ts";
+import type { FleetRuntime } from "./render-ahead.ts";
 import type { CaFolder, RotationPace, TrustOptions } from "./trust/index.ts";
 
 export interface Address {
@@ -79,8 +80,8 @@ export interface DiscoveryOptions {
   readonly revokedMap?: string;
   /** How fast a root rotation goes. */
   readonly rotationPace?: Partial<RotationPace>;
-  /** Called once, when all is made that can be made ahead and the ports are about to open. */
-  readonly beforeServing?: () => void;
+  /** Told who may come. What starting has left behind is collected before the ports open. */
+  readonly runtime?: FleetRuntime;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   /** False: where endpoints change, proxies are told at once (PILOT_ENABLE_EDS_DEBOUNCE). */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:http2";
 import { request as post } from "node:https";
@@ -9,6 +8,8 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { IstioCertificateRequestSchema, IstioCertificateService } from "../gen/istio/auth_pb.js";
+import { kubeKinds, requestToken } from "../kube/index.ts";
 import {
   createOverload,
   descriptorLimit,
@@ -20,12 +21,14 @@ import {
   watchHeap,
 } from "../lib/index.ts";
 import { type KubeObject, types } from "../model/index.ts";
-import { metricNames } from "../ops/index.ts";
-import { createRpcClient } from "../rpc/index.ts";
+import { metricNames, sampleLabels } from "../ops/index.ts";
+import { createCsr, generateKey } from "../pki/index.ts";
+import { createRpcClient, protoMethod } from "../rpc/index.ts";
 import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import type { Discovery } from "./discovery.ts";
 import { type Answers, allowSecrets, connectProxy, scrape, startPlane } from "./testing.ts";
+import { rareMetrics } from "./testing-rare-metrics.ts";
 import { watchedKind } from "./watched-kinds.ts";
 
 const istio = "networking.istio.io";
@@ -274,7 +277,11 @@ describe("the control plane on an API", () => {
     await expect.poll(() => proxy.responses.get("RouteConfiguration")).toBe(1);
     await world.create(web("late"));
     await expect.poll(() => scrape(plane)).toMatch(/^fairlead_xds_held_back\{type="rds"\} [1-9]/m);
+    // Gone with its stream: names of departed proxies would gather.
+    const refused = /^pilot_xds_cds_reject\{node="choosy.default",err="Internal"\} [1-9]/m;
+    expect(await scrape(plane)).toMatch(refused);
     proxy.close();
+    await expect.poll(() => scrape(plane)).not.toMatch(refused);
   });
 
   test("where asked for, what proxies have is compared with a fresh start that knows the same settings", async () => {
@@ -376,37 +383,40 @@ describe("the control plane on an API", () => {
     const head = Buffer.alloc(5);
     head.writeUInt32BE(bytes.length, 1);
     stream.write(Buffer.concat([head, bytes]));
-    await expect.poll(() => scrape(plane), { timeout: 20_000 }).toMatch(/^pilot_xds_write_timeout [1-9]/m);
+    await expect.poll(() => scrape(plane)).toMatch(/^pilot_xds_write_timeout [1-9]/m);
     session.destroy();
   });
 
-  /** What other causes than these bring about, with the test that brings them about. */
-  const elsewhere = new Map([
-    ...[
-      "citadel_server_authentication_failure_count",
-      "citadel_server_csr_count",
-      "citadel_server_csr_parsing_err_count",
-      "citadel_server_csr_sign_err_count",
-      "citadel_server_id_extraction_err_count",
-      "citadel_server_success_cert_issuance_count",
-    ].map((name) => [name, "../ca/metrics.test.ts"] as const),
-    ["citadel_server_cert_chain_expiry_seconds", "trust/rotation.test.ts"],
-    ["citadel_server_cert_chain_expiry_timestamp", "trust/rotation.test.ts"],
-    ["fairlead_credential_expiry_seconds", "credential-reports.test.ts"],
-    ["fairlead_dashboard_refused_total", "../../test/dashboard/access.test.ts"],
-    ["fairlead_incremental_checks", "incremental-check.test.ts"],
-    ["fairlead_incremental_differences", "incremental-check.test.ts"],
-    ["fairlead_shed_total", "../../test/e2e/shortage.test.ts"],
-    ["galley_validation_config_load_error", "trust/external-ca.test.ts"],
-    ["galley_validation_config_update_error", "trust/webhook-bundles.test.ts"],
-    ["pilot_total_xds_internal_errors", "../xds/server/ads.test.ts"],
-    ["pilot_xds_expired_nonce", "../xds/server/ads.test.ts"],
-    ["provider_lookup_cluster_failures", "model-metrics.test.ts"],
-    ["webhook_patch_failures_total", "trust/webhook-bundles.test.ts"],
-    ["webhook_patch_retries_total", "trust/webhook-bundles.test.ts"],
-  ]);
+  test("certificates that are asked for are counted by what becomes of each", async () => {
+    await world.create(object("v1", "ServiceAccount", "web", {}));
+    const order = { namespace: "default", serviceAccount: "web", audiences: ["istio-ca"] };
+    const { token } = await requestToken(world.admin, order);
+    const { data } = await world.admin.get(kubeKinds.secrets, { name: "istio-ca-secret", namespace: "istio-system" });
+    const ca = Buffer.from(readText(readRecord(data)["ca-cert.pem"]), "base64").toString();
+    const csr = createCsr({ key: await generateKey() });
+    const method = protoMethod(IstioCertificateService.method.createCertificate);
+    const asks = (metadata: Readonly<Record<string, string>>) => async (request: object) => {
+      const client = createRpcClient({
+        ...{ target: plane.addresses.secureGrpc, tls: () => ({ ca }), metadata: async () => metadata },
+      });
+      const answer = client.unary(method, create(IstioCertificateRequestSchema, { csr, ...request }));
+      await answer.catch(() => {}).finally(client.close);
+    };
+    const [nobody, web] = [asks({}), asks({ authorization: `Bearer ${token}` })];
+    await nobody({});
+    await web({});
+    await web({ csr: "junk" });
+    await web({ metadata: { ImpersonatedIdentity: "spiffe://cluster.local/nobody" } });
+    const told = await scrape(plane);
+    expect(told).toMatch(/^citadel_server_csr_count 4$/m);
+    expect(told).toMatch(/^citadel_server_success_cert_issuance_count 1$/m);
+    expect(told).toMatch(/^citadel_server_authentication_failure_count 2$/m);
+    expect(told).toMatch(/^citadel_server_id_extraction_err_count 1$/m);
+    expect(told).toMatch(/^citadel_server_csr_parsing_err_count 1$/m);
+    expect(told).toMatch(/^citadel_server_csr_sign_err_count\{error="CSR_ERROR"\} 1$/m);
+  });
 
-  test("a busy control plane exports every metric that is declared, but for those that other tests bring about", async () => {
+  test("a busy control plane exports every metric that is declared, but for the rare ones", async () => {
     const rpc = createRpcClient({ target: plane.addresses.grpc });
     const stream = await rpc.stream(deltaMethod);
     const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): Promise<void> =>
@@ -416,6 +426,11 @@ describe("the control plane on an API", () => {
       if (answer.done) throw new Error("the stream has ended");
       return answer.value.typeUrl === typeUrl ? answer.value : next(typeUrl);
     };
+    const says: Answers = ({ typeUrl }) => (typeUrl === types.cluster ? "no" : undefined);
+    const refuses = await connectProxy(plane, "refuses.default", [], says);
+    await expect
+      .poll(() => scrape(plane))
+      .toMatch(/^pilot_xds_cds_reject\{node="refuses.default",err="Internal"\} [1-9]/m);
     const node = { id: "sidecar~10.0.0.1~busy.default~default.svc.cluster.local" };
     await send({ node, typeUrl: types.cluster });
     await send({ typeUrl: types.cluster, responseNonce: (await next(types.cluster)).nonce });
@@ -434,14 +449,18 @@ describe("the control plane on an API", () => {
       await send({ typeUrl, resourceNamesSubscribe: [name] });
       await send({ typeUrl, responseNonce: (await next(typeUrl)).nonce, errorDetail });
     }
-    await expect.poll(() => scrape(plane)).toMatch(/^pilot_xds_rds_reject [1-9]/m);
+    await expect.poll(() => scrape(plane)).toMatch(/^pilot_xds_rds_reject\{node="busy.default",err="Internal"\} 1$/m);
     const told = await scrape(plane);
     rpc.close();
+    refuses.close();
     const missing = metricNames.filter((name) => !new RegExp(`^${name}(_count)?[ {]`, "m").test(told));
     // Neither more nor less: what is told here is no exception.
-    expect(missing.toSorted()).toEqual([...elsewhere.keys()].toSorted());
-    for (const [name, test] of elsewhere)
-      expect(await readFile(new URL(test, import.meta.url), "utf8"), test).toContain(name);
+    expect(missing.toSorted()).toEqual([...rareMetrics.keys()].toSorted());
+    const samples = [...told.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)];
+    for (const [, name = "", labels = ""] of samples)
+      expect([...labels.matchAll(/(\w+)="/g)].map(([, label]) => label).toSorted(), `labels of ${name}`).toEqual(
+        sampleLabels.get(name)?.toSorted(),
+      );
     expect(told).toMatch(/^pilot_virt_services [1-9]/m);
     // No service selects the proxy.
     expect(told).toMatch(/^pilot_no_ip [1-9]/m);

@@ -84,9 +84,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const envoyTypes = await untilAborted(loadPatchTypes(plane), signal);
   const patchReports = followPatches(plane);
   const resources = createResources(plane, { stages, envoyTypes, patchReports, secretAccess });
-  // What a fleet that comes back will share is made before it may, while the parts beside wait for the API.
+  // What a fleet that comes will share is made before it may, while the parts beside wait for the API.
   const ahead = renderAhead({
-    ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: log.scope("render"), signal },
+    ...{ resources, proxies: stages.likelySidecars, runtime: options.runtime, log: log.scope("render"), signal },
+    version: () => graph.version,
   });
   const given = checkIncremental(plane, resources, {
     ...{ ...stageOptions, keptEnvoyFilters, fetchKeySets: outside.keySets.fetched },
@@ -161,7 +162,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, api]);
   try {
     await ahead;
-    options.beforeServing?.();
+    options.runtime?.collect();
     // The ports open when everything behind them is there.
     const addresses = await startServers(options, {
       plainRoutes: xds.ads.routes(() => undefined),

@@ -1,7 +1,7 @@
 /** Watched objects in; where endpoints change, what is due for proxies is pushed without waiting for a quiet time. */
 import type { Collection } from "../collections/index.ts";
 import type { KubeObject } from "../model/index.ts";
-import type { ControlledSource } from "./resource-source.ts";
+import type { ControlledSource } from "./source/resource-source.ts";
 
 /** What endpoints are made of and nothing else; a Service or a policy is debounced as ever. */
 const kinds = [
@@ -17,6 +17,7 @@ export function pushEndpointsAtOnce(
   // All that one event of the API brings is one push.
   const push = (): void => {
     isDue = false;
+    // What fails in it is told there.
     void source.push();
   };
   for (const [group, kind] of kinds)

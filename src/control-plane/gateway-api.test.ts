@@ -240,3 +240,24 @@ test("a Gateway's status tells of conflicts, missing certificates, attached rout
     Programmed: "False Invalid",
   });
 });
+
+const both = [
+  { name: "quic", port: 80, targetPort: 8443, protocol: "UDP" },
+  { name: "http", port: 80, targetPort: 8080, protocol: "TCP" },
+];
+
+test.each([
+  ["UDP first", both],
+  ["TCP first", both.toReversed()],
+])("a Gateway is where its Service serves the number for TCP: %s", (_, ports) => {
+  const own = object("Service", "edge-istio", { clusterIP: "10.0.0.1", ports }, "infra", "v1");
+  const slice = {
+    ...object("EndpointSlice", "edge-istio", {}, "infra", "discovery.k8s.io/v1"),
+    ...{ addressType: "IPv4", ports: [{ name: "http", port: 8080 }], endpoints: [{ addresses: ["10.1.0.1"] }] },
+  };
+  const metadata = { ...slice.metadata, labels: { "kubernetes.io/service-name": "edge-istio" } };
+  const { conditionsOf } = stagesOf([own, { ...slice, metadata }, gateway(listener("http"))]);
+  expect(conditionsOf("Gateway/infra/edge", ({ addresses }) => addresses)).toEqual([
+    { type: "Hostname", value: "edge-istio.infra.svc.cluster.local" },
+  ]);
+});

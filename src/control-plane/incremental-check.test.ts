@@ -5,10 +5,10 @@ import { silentLogger } from "../lib/index.ts";
 import { type Config, type EnvoyFilterSpec, type KubeObject, types } from "../model/index.ts";
 import { createMetrics } from "../ops/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
-import { createFreshSource } from "./fresh-source.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
+import { createFreshSource } from "./source/fresh-source.ts";
+import { sourceOf } from "./source/testing-source.ts";
 import { createStages } from "./stages.ts";
-import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const options = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };

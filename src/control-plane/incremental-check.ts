@@ -15,7 +15,7 @@ import {
 } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
-import type { ControlledSource } from "./resource-source.ts";
+import type { ControlledSource } from "./source/resource-source.ts";
 
 interface IncrementalDifference {
   readonly node: string;
@@ -89,9 +89,7 @@ export function createIncrementalCheck(options: IncrementalCheckOptions): Resour
         return names;
       };
       return {
-        get ready() {
-          return session.ready;
-        },
+        ready: session.ready,
         all(type) {
           namesOf(type);
           return session.all(type);

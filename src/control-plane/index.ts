@@ -23,6 +23,7 @@ export type { Address, DashboardSettings, DiscoveryAddresses, DiscoveryOptions }
 export { applyObjects } from "./edits/index.ts";
 export { type IssuerRule, parseIssuerRule } from "./issuer-judge.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";
+export type { FleetRuntime } from "./render-ahead.ts";
 export {
   type CaFolder,
   type ExternalCaOptions,

@@ -5,8 +5,8 @@ import type { Mesh } from "../mesh/index.ts";
 import type { KubeObject, Service } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { Registry } from "../registry/index.ts";
-import type { ControlledSource } from "./resource-source.ts";
 import type { Settings } from "./settings.ts";
+import type { ControlledSource } from "./source/resource-source.ts";
 
 export interface MeasuredModel {
   readonly graph: Graph;

@@ -5,8 +5,8 @@ import { type KubeObject, types } from "../model/index.ts";
 import { createMetrics } from "../ops/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
 import { measureParts } from "./part-metrics.ts";
+import { sourceOf } from "./source/testing-source.ts";
 import { createStages } from "./stages.ts";
-import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const where = { domain: "cluster.local", cluster: "Kubernetes" };

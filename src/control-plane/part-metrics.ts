@@ -1,6 +1,6 @@
 /** Parts of resources, which count for themselves, in; istiod's figures of its xDS cache, summed up at each scrape, out. */
 import type { Metrics } from "../ops/index.ts";
-import type { ControlledSource } from "./resource-source.ts";
+import type { ControlledSource } from "./source/resource-source.ts";
 
 export function measureParts(metrics: Metrics, resources: Pick<ControlledSource, "parts">): void {
   const hits = createTotal(metrics, "xds_cache_reads", "hit");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Cause } from "../collections/index.ts";
 import { types } from "../model/index.ts";
 import type { ProxyStatus } from "../xds/index.ts";
-import { findRefusals, refusalsByObject } from "./refusals.ts";
+import { findRefusals, refusalsByObject, sharedCauses } from "./refusals.ts";
 
 function proxy(name: string, lastError: string, refused: readonly string[], doubted: readonly string[] = []) {
   const type = { type: types.listener, lastError, refused: new Map(refused.map((one) => [one, lastError])), doubted };
@@ -58,4 +58,22 @@ describe("what a proxy refuses", () => {
     const [refusal] = findRefusals([proxy("a", "x".repeat(10_000), ["l"])], () => [patch]);
     expect(refusal?.words).toHaveLength(400);
   });
+});
+
+test("what made a resource that many proxies of a class refuse is looked up once", () => {
+  const asked: string[] = [];
+  const maker = (name: string) => ({
+    causes(_type: unknown, resource: string): readonly Cause[] {
+      asked.push(`${name} ${resource}`);
+      return [route];
+    },
+  });
+  const [one, other] = [maker("one"), maker("other")];
+  const all = Array.from({ length: 100 }, (_, i) => proxy(`${i}`, "no", ["a", "b"]));
+  const found = findRefusals(
+    all,
+    sharedCauses(({ id }) => (id.includes("~7.") ? other : id.includes("~8.") ? undefined : one)),
+  );
+  expect(asked).toEqual(["one a", "one b", "other a", "other b"]);
+  expect(found.filter(({ blamed }) => blamed.length > 0)).toHaveLength(198);
 });

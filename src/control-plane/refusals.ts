@@ -5,7 +5,7 @@
 import type { Cause } from "../collections/index.ts";
 import { printable } from "../lib/index.ts";
 import { istioKinds, type ResourceType } from "../model/index.ts";
-import { type ProxyStatus, proxyName, shortName } from "../xds/index.ts";
+import { type ProxyNode, type ProxyStatus, proxyName, shortName } from "../xds/index.ts";
 
 /** One resource that one proxy refused. */
 export interface Refusal {
@@ -23,6 +23,23 @@ export interface Refusal {
 
 /** Which objects and fields made a resource of a proxy. */
 export type CausesOf = (proxy: ProxyStatus, type: ResourceType, name: string) => readonly Cause[];
+
+/** Proxies of one class mostly refuse the same: what made it is looked up once for all of them. */
+export function sharedCauses<Maker extends { causes(type: ResourceType, name: string): readonly Cause[] }>(
+  makerOf: (node: ProxyNode) => Maker | undefined,
+): CausesOf {
+  const known = new Map<Maker, Map<string, readonly Cause[]>>();
+  return ({ node }, type, name) => {
+    const maker = makerOf(node);
+    if (!maker) return [];
+    const own = known.get(maker) ?? new Map<string, readonly Cause[]>();
+    known.set(maker, own);
+    const key = `${type} ${name}`;
+    const causes = own.get(key) ?? maker.causes(type, name);
+    own.set(key, causes);
+    return causes;
+  };
+}
 
 const maxWords = 400;
 /** A proxy that names nothing of what it refuses has doubts about all of it: more is not looked at. */

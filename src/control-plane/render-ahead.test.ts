@@ -4,9 +4,9 @@ import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
-import { renderAhead } from "./render-ahead.ts";
+import { type FleetRuntime, type RenderAheadOptions, renderAhead } from "./render-ahead.ts";
+import { sourceOf } from "./source/testing-source.ts";
 import { createStages } from "./stages.ts";
-import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const domain = "cluster.local";
@@ -64,15 +64,18 @@ function start(objects: readonly KubeObject[]) {
   const made = (): ReadonlyMap<string, number> =>
     new Map(["Cluster", "ClusterLoadAssignment"].map((name) => [name, resources.parts.get(name)?.computed ?? 0]));
   return {
+    graph,
     resources,
     made,
-    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number } = {}) =>
+    api,
+    ahead: (times: RenderAheadOptions["times"] = {}, runtime?: FleetRuntime) =>
       renderAhead({
-        ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: silentLogger },
+        ...{ resources, proxies: stages.likelySidecars, version: () => graph.version, runtime, log: silentLogger },
         signal: stop.signal,
-        waitMs: 60_000,
-        ...times,
+        times: { waitMs: 60_000, lookMs: 1, ...times },
       }),
+    /** Entries of all parts. */
+    kept: () => [...resources.parts.values()].reduce((sum, { entries }) => sum + entries, 0),
   };
 }
 
@@ -110,6 +113,28 @@ test.each([
   expect(made()).toEqual(before);
 });
 
+test("what the class of a sidecar follows from is found as well", async () => {
+  const { graph, resources, ahead } = start(mesh);
+  await ahead();
+  // As changes do: what nobody reads goes.
+  for (let pass = 0; pass < 3; pass++) graph.sweep();
+  const lookUps = async (namespace: string, name: string): Promise<number> => {
+    const before = graph.reads;
+    const { metadata, ...rest } = node(namespace);
+    const id = rest.id.replace("10.0.0.9", `10.0.1.${resources.nodes}`);
+    const own = { ...metadata, LABELS: { "service.istio.io/canonical-name": name } };
+    const session = resources.connect({ ...rest, id, metadata: own }, undefined, () => {});
+    await session.ready;
+    closing.push(() => session.close());
+    return graph.reads - before;
+  };
+  // Names as long as these have templates that all namespaces share.
+  await lookUps("one", "name");
+  const first = await lookUps("two", "this");
+  // Only a proxy itself says where it is, and so what it may serve.
+  expect(first).toBeLessThanOrEqual((await lookUps("two", "that")) + 1);
+});
+
 test("where time is up, it goes on until somebody comes", async () => {
   const { resources, made, ahead } = start(mesh);
   await ahead({ waitMs: 0 });
@@ -120,11 +145,42 @@ test("where time is up, it goes on until somebody comes", async () => {
   expect(resources.nodes).toBe(0);
 });
 
-test("what nobody has come for is let go", async () => {
+test("it is made again when objects have come and gone, for as long as nobody is connected", async () => {
+  const { api, resources, made, kept, ahead } = start([]);
+  await ahead();
+  expect(kept()).toBe(0);
+  api.apply(mesh);
+  await expect.poll(() => resources.facets).toBeGreaterThan(0);
+  await expect.poll(() => made().get("Cluster")).toBeGreaterThan(0);
+  for (const object of mesh) api.remove(object);
+  await expect.poll(kept).toBe(0);
+  expect(resources.facets).toBe(0);
+});
+
+test("it is made again when all have gone", async () => {
   const { resources, ahead } = start(mesh);
   await ahead({ holdMs: 1 });
-  await expect.poll(() => resources.facets).toBe(0);
-  expect([...resources.parts.values()].reduce((sum, { entries }) => sum + entries, 0)).toBe(0);
+  const { facets } = resources;
+  const session = resources.connect(node("one"), undefined, () => {});
+  await session.ready;
+  await expect.poll(() => resources.facets).toBeLessThan(facets);
+  session.close();
+  await expect.poll(() => resources.facets).toBe(facets);
+});
+
+test("the runtime hears who may come, and when there is something to collect", async () => {
+  const { api, resources, ahead } = start(mesh);
+  const heard: string[] = [];
+  const hear = { expect: (is: boolean) => void heard.push(`expect ${is}`), collect: () => void heard.push("collect") };
+  await ahead({ comingMs: 1 }, hear);
+  expect(heard).toEqual(["expect true"]);
+  api.apply([service("d", "three")]);
+  await expect.poll(() => heard).toEqual(["expect true", "collect"]);
+  const session = resources.connect(node("one"), undefined, () => {});
+  await expect.poll(() => heard).toEqual(["expect true", "collect", "expect false"]);
+  api.apply([service("e", "four")]);
+  session.close();
+  await expect.poll(() => heard.slice(3)).toEqual(["expect true", "collect"]);
 });
 
 test("no further namespace is begun once a proxy has come", async () => {

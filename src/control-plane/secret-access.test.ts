@@ -4,8 +4,8 @@ import { bytesOf, type Identity, type KubeObject, types } from "../model/index.t
 import type { ProxyNode, ProxySession } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
-import { type ControlledSource, createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
+import { type ControlledSource, createResourceSource } from "./source/resource-source.ts";
 import { createStages } from "./stages.ts";
 
 const cluster = "Kubernetes";

@@ -88,7 +88,7 @@ export interface ScriptedProxy {
 
 /** Follows all clusters and listeners, and these routes. */
 export async function connectProxy(
-  plane: Pick<Discovery, "addresses">,
+  plane: { readonly addresses: Pick<Discovery["addresses"], "grpc"> },
   pod: string,
   routes: readonly string[],
   answers: Answers = () => undefined,

@@ -22,14 +22,14 @@ export function routeWords(
   service: string,
   wanted: (host: string) => boolean = () => true,
 ): readonly RouteWords[] {
-  return [...hostsOf(resource)]
-    .filter(([name]) => wanted(name))
-    .flatMap(([name, part]) =>
-      (part.host()?.routes ?? []).map((route) => {
+  return hostsOf(resource)
+    .filter(({ name }) => wanted(name))
+    .flatMap(({ name, host: virtualHost }) =>
+      (virtualHost()?.routes ?? []).map((route) => {
         const shares = [...sharesOf(route)];
         return {
           host: name,
-          domains: [...new Set((part.host()?.domains ?? []).map((domain) => domain.replace(/:(\d+|\*)$/, "")))],
+          domains: [...new Set((virtualHost()?.domains ?? []).map((domain) => domain.replace(/:(\d+|\*)$/, "")))],
           requests: requestsWord(route.match) || "all requests",
           to: shares
             .map(([target, share]) => `${targetWord(target, service)}${shares.length > 1 ? ` ${percent(share)}` : ""}`)

@@ -6,11 +6,13 @@ export type XdsCounter =
   | "pilot_total_xds_rejects"
   | "pilot_total_xds_internal_errors"
   | "pilot_xds_write_timeout"
+  | "fairlead_xds_held_back";
+
+export type XdsReject =
   | "pilot_xds_cds_reject"
   | "pilot_xds_eds_reject"
   | "pilot_xds_lds_reject"
-  | "pilot_xds_rds_reject"
-  | "fairlead_xds_held_back";
+  | "pilot_xds_rds_reject";
 
 export type XdsHistogram =
   | "pilot_xds_push_time"
@@ -23,7 +25,13 @@ export interface XdsMetrics {
   count(name: XdsCounter, labels?: Readonly<Record<string, string>>): void;
   /** Times in seconds, sizes in bytes. */
   observe(name: XdsHistogram, value: number, labels?: Readonly<Record<string, string>>): void;
-  set(name: "pilot_xds" | "pilot_xds_recv_max", value: number, labels?: Readonly<Record<string, string>>): void;
+  set(
+    name: "pilot_xds" | "pilot_xds_recv_max" | XdsReject,
+    value: number,
+    labels?: Readonly<Record<string, string>>,
+  ): void;
+  /** What these labels were about has gone. */
+  remove(name: XdsReject, labels: Readonly<Record<string, string>>): void;
 }
 
-export const noMetrics: XdsMetrics = { count() {}, observe() {}, set() {} };
+export const noMetrics: XdsMetrics = { count() {}, observe() {}, set() {}, remove() {} };

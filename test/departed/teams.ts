@@ -1,22 +1,30 @@
 /** A world in; teams that come into it with a proxy each and go again, and what is kept after them, out. */
+import { setTimeout as pause } from "node:timers/promises";
 import { envoyTypes, type KubeObject, type Resource, types } from "../../src/model/index.ts";
 import type { LiveProxy } from "../incremental/proxies.ts";
 import type { Referrer } from "../incremental/references.ts";
-import { openStream, type Variant } from "../incremental/stream-client.ts";
-import type { Connected, World } from "../incremental/world.ts";
+import { openStream, type Troubles, type Variant } from "../incremental/stream-client.ts";
+import type { Connected, World, WorldOptions } from "../incremental/world.ts";
 
-const istio = (group: string, kind: string, name: string, namespace: string, spec: object): KubeObject => ({
-  apiVersion: `${group}.istio.io/${kind === "EnvoyFilter" ? "v1alpha3" : "v1"}`,
-  kind,
-  metadata: { name, namespace, generation: 1 },
-  spec,
-});
+/** Of a world in which nothing may be left of teams that have gone. */
+export const teamsWorld: WorldOptions = {
+  quarantine: true,
+  tidyTimes: { least: 0, restMs: 20, maxRestMs: 200 },
+};
 
-/** What one team brings along, and takes away again. */
-function teamObjects(i: number): readonly KubeObject[] {
+const generations = [1, 2, 3];
+
+/** What one team brings along, edits, and takes away again. */
+function teamObjects(i: number, generation: number): readonly KubeObject[] {
   const namespace = `team-${i}`;
   const host = `web.${namespace}.svc.cluster.local`;
   const web = { selector: { matchLabels: { app: "web" } } };
+  const istio = (group: string, kind: string, name: string, spec: object): KubeObject => ({
+    apiVersion: `${group}.istio.io/${kind === "EnvoyFilter" ? "v1alpha3" : "v1"}`,
+    kind,
+    metadata: { name, namespace, uid: `${kind} ${i}`, generation },
+    spec,
+  });
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     {
@@ -33,43 +41,78 @@ function teamObjects(i: number): readonly KubeObject[] {
         ],
       },
     },
-    istio("networking", "VirtualService", "web", namespace, {
+    istio("networking", "VirtualService", "web", {
       hosts: [host],
-      http: [{ match: [{ sourceLabels: { app: `a${i}` } }], route: [{ destination: { host } }] }],
+      http: [
+        { match: [{ sourceLabels: { app: `a${i}` } }], route: [{ destination: { host } }], timeout: `${generation}s` },
+      ],
     }),
-    istio("networking", "DestinationRule", "web", namespace, {
+    {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "HTTPRoute",
+      metadata: { name: "web", namespace, uid: `HTTPRoute ${i}`, generation },
+      spec: {
+        parentRefs: [{ group: "", kind: "Service", name: "web", port: 9000 }],
+        rules: [{ timeouts: { request: `${generation}s` }, backendRefs: [{ name: "web", port: 9000 }] }],
+      },
+    },
+    istio("networking", "DestinationRule", "web", {
       host,
       workloadSelector: { matchLabels: { app: "web" } },
-      subsets: [{ name: "v1" }],
+      subsets: [{ name: `v${generation}` }],
     }),
-    istio("networking", "Sidecar", "own", namespace, {
+    istio("networking", "Sidecar", "own", {
       workloadSelector: { labels: { app: "web" } },
       egress: [{ hosts: ["./*"] }],
     }),
-    istio("networking", "EnvoyFilter", "broken", namespace, {
+    istio("networking", "EnvoyFilter", "broken", {
       configPatches: [
         { applyTo: "CLUSTER", patch: { operation: "MERGE", value: { no_such_field: i } } },
-        { applyTo: "CLUSTER", patch: { operation: "MERGE", value: { connect_timeout: "3s" } } },
+        { applyTo: "CLUSTER", patch: { operation: "MERGE", value: { connect_timeout: `${generation}s` } } },
       ],
     }),
-    istio("security", "AuthorizationPolicy", "web", namespace, web),
-    istio("security", "PeerAuthentication", "web", namespace, { ...web, mtls: { mode: "STRICT" } }),
-    istio("telemetry", "Telemetry", "web", namespace, { ...web, accessLogging: [{ disabled: true }] }),
+    istio("security", "AuthorizationPolicy", "web", web),
+    istio("security", "PeerAuthentication", "web", { ...web, mtls: { mode: generation > 1 ? "STRICT" : "DISABLE" } }),
+    istio("telemetry", "Telemetry", "web", { ...web, accessLogging: [{ disabled: generation > 1 }] }),
   ];
 }
 
-const proxyIn = (namespace: string): LiveProxy => ({
+/** Stays, and patches teams' clusters; as it is last, their streams refuse them. */
+const patch = (generation: number, word: string): KubeObject => ({
+  apiVersion: "networking.istio.io/v1alpha3",
+  kind: "EnvoyFilter",
+  metadata: { name: "teams", namespace: "istio-system", uid: "teams", generation },
+  spec: {
+    workloadSelector: { labels: { is: "team" } },
+    configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value: { alt_stat_name: word } } }],
+  },
+});
+const [welcome, unwelcome] = ["welcome", "never seen"];
+const refusing: Troubles = {
+  isLost: () => false,
+  refuses: (type, _name, bytes) => type === types.cluster && Buffer.from(bytes).includes(unwelcome),
+};
+
+const proxyIn = (namespace: string, is = "team"): LiveProxy => ({
   name: namespace,
   identity: { trustDomain: "cluster.local", namespace, serviceAccount: "default" },
   node: {
     id: `sidecar~10.0.0.1~web.${namespace}~${namespace}.svc.cluster.local`,
     cluster: "web",
-    metadata: { NAMESPACE: namespace, SERVICE_ACCOUNT: "default", LABELS: { app: "web" }, INSTANCE_IPS: "10.0.0.1" },
+    metadata: {
+      NAMESPACE: namespace,
+      SERVICE_ACCOUNT: "default",
+      LABELS: { app: "web", is },
+      INSTANCE_IPS: "10.0.0.1",
+    },
     locality: { region: "", zone: "", subZone: "" },
     extensions: new Set(),
     userAgent: "",
   },
 });
+
+const ports = [80, 81, 9000];
+const clusterOf = (i: number, port = 80): string => `outbound|${port}||web.team-${i}.svc.cluster.local`;
 
 const read = (proxy: Connected): void => {
   for (const type of envoyTypes) proxy.all(type);
@@ -86,18 +129,21 @@ const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
 
 /** A proxy that stays, and streams of it of each variant, see every team come and go. */
 export async function createTeams(world: World, streams: Streams) {
-  const stays = await world.connect(proxyIn("stays"));
+  for (const [i, word] of [welcome, unwelcome].entries()) world.change([patch(i + 1, word)], []);
+  const stays = await world.connect(proxyIn("stays", "other"));
   const staying = await Promise.all(
-    variants.map((variant) => openStream(streams.port, proxyIn("stays"), variant, streams.referrer)),
+    variants.map((variant) => openStream(streams.port, proxyIn("stays", "other"), variant, streams.referrer)),
   );
   /** What came of teams that have gone: whoever remembers one keeps it. */
   const departed: WeakRef<Resource>[] = [];
   read(stays);
-  /** Resolves when each stream that stays has a team's cluster, or has it no longer. */
+  // As a page does, which shows who still has what has gone.
+  world.programmed.followReach(() => {});
+  /** Resolves when each stream that stays has a team's clusters, or has none of them any longer. */
   const followed = async (i: number, isThere: boolean): Promise<void> => {
-    const name = `outbound|80||web.team-${i}.svc.cluster.local`;
+    const names = ports.map((port) => clusterOf(i, port));
     for (const one of staying)
-      while (one.held(types.cluster).has(name) !== isThere) {
+      while (names.some((name) => one.held(types.cluster).has(name) !== isThere)) {
         if (one.ended() !== undefined) throw new Error(`a stream that stays has ended: ${one.ended()}`);
         await one.changed();
       }
@@ -111,17 +157,22 @@ export async function createTeams(world: World, streams: Streams) {
     /** Teams `from` to `from + count` come and go, one after the other. */
     async pass(from: number, count: number): Promise<void> {
       for (let i = from; i < from + count; i++) {
-        const [objects, proxy] = [teamObjects(i), proxyIn(`team-${i}`)];
-        world.change(objects, []);
+        const proxy = proxyIn(`team-${i}`);
+        world.change(teamObjects(i, 1), []);
         const connected = await world.connect(proxy);
         read(connected);
         await seen();
         await followed(i, true);
-        if (i % streams.every === 0) await stream(proxy);
+        for (const generation of generations.slice(1)) {
+          world.change(teamObjects(i, generation), []);
+          await seen();
+          read(connected);
+        }
+        if (i % streams.every === 0) await stream(proxy, clusterOf(i));
         for (const [name, resource] of stays.all(types.cluster))
           if (name.includes(`.team-${i}.`)) departed.push(new WeakRef(resource));
         connected.close();
-        world.change([], objects);
+        world.change([], teamObjects(i, 1));
         await seen();
       }
       // A cluster goes some seconds after its routes: once for all of them.
@@ -143,12 +194,17 @@ export async function createTeams(world: World, streams: Streams) {
     },
   };
 
-  async function stream(proxy: LiveProxy): Promise<void> {
+  /** They refuse clusters as they are patched last, and take them as they were patched before. */
+  async function stream(proxy: LiveProxy, cluster: string): Promise<void> {
     const opened = await Promise.all(
-      variants.map((variant) => openStream(streams.port, proxy, variant, streams.referrer)),
+      variants.map((variant) => openStream(streams.port, proxy, variant, streams.referrer, refusing)),
     );
-    await Promise.all(opened.map((one) => one.changed()));
+    for (const one of opened) while (!one.held(types.cluster).has(cluster)) await one.changed();
+    // They leave when nobody has reason any longer to look at what they refuse.
+    do await pause(lookMs);
+    while (world.isSearching());
     for (const one of opened) one.close();
+    while (world.counts().streams !== staying.length) await pause(lookMs);
     streams.referrer.forget();
   }
 }
@@ -159,9 +215,10 @@ const [lookMs, quietLooks] = [50, 10];
 async function settledCounts(world: World, streams: number): Promise<Readonly<Record<string, number>>> {
   let counts = world.counts();
   for (let quiet = 0; quiet < quietLooks; quiet++) {
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await pause(lookMs);
     const now = world.counts();
-    if (now.calls !== streams || now.entries !== counts.entries) quiet = 0;
+    const isSame = now.entries === counts.entries && now.earlier === counts.earlier;
+    if (now.calls !== streams || !isSame) quiet = 0;
     counts = now;
   }
   return { ...counts, labelsOfTeams: labelsOfTeams(await world.metrics()) };

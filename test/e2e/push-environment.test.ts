@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
+import { type ClientHttp2Session, connect } from "node:http2";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { afterEach, expect, test } from "vitest";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { afterEach, expect, test, vi } from "vitest";
 import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import { type RouteConfiguration, RouteConfigurationSchema } from "../../src/gen/envoy/config/route/v3/route_pb.js";
 import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
 import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
-import { readRecord } from "../../src/lib/index.ts";
+import { readRecord, readText } from "../../src/lib/index.ts";
 import { types } from "../../src/model/index.ts";
+import { messageChunks } from "../../src/rpc/frame.ts";
 import { createRpcClient } from "../../src/rpc/index.ts";
 import { deltaMethod } from "../../src/xds/index.ts";
 
@@ -20,15 +23,22 @@ afterEach(async () => {
   for (const end of open.splice(0).reverse()) await end();
 });
 
-/** The control plane as a user starts it, with this environment; its plaintext port. */
-async function startDiscovery(api: TestApi, env: Readonly<Record<string, string>>): Promise<number> {
+interface Ports {
+  /** xDS in plain text. */
+  readonly grpc: number;
+  readonly monitoring: number;
+}
+
+/** The control plane as a user starts it, with this environment. */
+async function startDiscovery(api: TestApi, env: Readonly<Record<string, string>>): Promise<Ports> {
   const stop = new AbortController();
   const any = "127.0.0.1:0";
   const flags = ["--grpcAddr", "--secureGRPCAddr", "--monitoringAddr", "--httpsAddr", "--httpAddr"];
-  const found = untilNamed(api.dir, "bound");
+  const file = `bound-${open.length}`;
+  const found = untilNamed(api.dir, file);
   const run = runProgram(
     [
-      ...["discovery", "--kubeconfig", api.kubeconfig, "--bound-addresses", join(api.dir, "bound")],
+      ...["discovery", "--kubeconfig", api.kubeconfig, "--bound-addresses", join(api.dir, file)],
       ...flags.flatMap((flag) => [flag, any]),
     ],
     { env, cwd: api.dir, out: () => {}, err: () => {}, tty: false, signal: stop.signal },
@@ -38,8 +48,9 @@ async function startDiscovery(api: TestApi, env: Readonly<Record<string, string>
     return run;
   });
   await found;
-  const bound = JSON.parse(readFileSync(join(api.dir, "bound"), "utf8")) as { grpc: string };
-  return Number(bound.grpc.split(":").at(-1));
+  const bound = readRecord(JSON.parse(readFileSync(join(api.dir, file), "utf8")));
+  const port = (name: string): number => Number(readText(bound[name]).split(":").at(-1));
+  return { grpc: port("grpc"), monitoring: port("monitoring") };
 }
 
 async function untilNamed(dir: string, name: string): Promise<void> {
@@ -91,7 +102,7 @@ test("PILOT_ENABLE_EDS_DEBOUNCE=false: endpoints do not wait for a quiet time, w
   const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
   open.push(() => admin.close());
   await service(admin, "a");
-  const port = await startDiscovery(api, {
+  const { grpc: port } = await startDiscovery(api, {
     PILOT_DEBOUNCE_AFTER: "1h",
     PILOT_DEBOUNCE_MAX: "1h",
     PILOT_ENABLE_EDS_DEBOUNCE: "false",
@@ -109,7 +120,7 @@ test("PILOT_DEBOUNCE_MAX ends the wait for a quiet time that steady changes woul
   const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
   open.push(() => admin.close());
   await service(admin, "a");
-  const port = await startDiscovery(api, { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "300ms" });
+  const { grpc: port } = await startDiscovery(api, { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "300ms" });
   const next = await follow(port, "x");
   expect(holds(await next(), "10.0.0.1")).toBe(true);
   let isTold = false;
@@ -142,3 +153,116 @@ test("ENABLE_LEADER_ELECTION=false: what a leader does is done, and no lock is t
   expect(await names(kubeKinds.leases)).toEqual([]);
   expect((await names(kubeKinds.configMaps)).filter((name) => /election|leader|allocate/.test(name))).toEqual([]);
 });
+
+/** Of an Envoy that takes virtual hosts one by one. */
+async function routesOf(port: number): Promise<RouteConfiguration> {
+  const client = createRpcClient({ target: { host: "127.0.0.1", port } });
+  open.push(() => client.close());
+  const stream = await client.stream(deltaMethod);
+  const version = { majorNumber: 1, minorNumber: 40, patch: 0 };
+  const node = {
+    id: "sidecar~10.0.0.9~x.default~default.svc.cluster.local",
+    userAgentName: "envoy",
+    userAgentVersionType: { case: "userAgentBuildVersion" as const, value: { version } },
+  };
+  const request = { node, typeUrl: types.route, resourceNamesSubscribe: ["80"] };
+  await stream.send(create(DeltaDiscoveryRequestSchema, request));
+  const { done, value } = await stream.messages.next();
+  if (done) throw new Error("the stream has ended");
+  return fromBinary(RouteConfigurationSchema, value.resources[0]?.resource?.value ?? new Uint8Array(0));
+}
+
+test("PILOT_ENABLE_VHDS, in any way to say no, has virtual hosts sent with their routes", async () => {
+  const api = await startApi();
+  open.push(() => api.close());
+  const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  open.push(() => admin.close());
+  await service(admin, "a");
+  const routes = async (env: Readonly<Record<string, string>>): Promise<unknown> => {
+    const { vhds, virtualHosts } = await routesOf((await startDiscovery(api, env)).grpc);
+    return { apart: vhds !== undefined, inside: virtualHosts.some(({ name }) => name.startsWith("a.default")) };
+  };
+  expect(await routes({})).toEqual({ apart: true, inside: false });
+  for (const no of ["false", "f"])
+    expect(await routes({ PILOT_ENABLE_VHDS: no }), no).toEqual({ apart: false, inside: true });
+});
+
+const scraped = async (port: number, name: string): Promise<number> => {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\d+)$`, "m").exec(text)?.[1] ?? 0);
+};
+
+test("FAIRLEAD_CHECK_INCREMENTAL=1: what a proxy has is compared with a fresh start after a change", async () => {
+  const api = await startApi();
+  open.push(() => api.close());
+  const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  open.push(() => admin.close());
+  await service(admin, "a");
+  const { grpc, monitoring } = await startDiscovery(api, { FAIRLEAD_CHECK_INCREMENTAL: "1" });
+  const next = await follow(grpc, "x");
+  expect(holds(await next(), "10.0.0.1")).toBe(true);
+  const checks = (): Promise<number> => scraped(monitoring, "fairlead_incremental_checks");
+  await expect.poll(checks).toBeGreaterThan(0);
+  const before = await checks();
+  await admin.raw("PUT", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/a", slice("a", "10.0.0.2"));
+  expect(holds(await next(), "10.0.0.2")).toBe(true);
+  await expect.poll(checks).toBeGreaterThan(before);
+  expect(await scraped(monitoring, "fairlead_incremental_differences")).toBe(0);
+});
+
+/** One that asks for all clusters, and takes no more of the answer than a byte. */
+function stick(port: number, name: string): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 1 } });
+  const stream = session.request({
+    ":method": "POST",
+    ":path": deltaMethod.path,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => {});
+  const node = { id: `sidecar~10.0.0.9~${name}.default~default.svc.cluster.local` };
+  const request = create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.cluster });
+  for (const chunk of messageChunks([toBinary(DeltaDiscoveryRequestSchema, request)])) stream.write(chunk);
+  return session;
+}
+
+test.each([1, 2])(
+  "PILOT_PUSH_THROTTLE=%i: of readers that take nothing so many are written to, the others wait",
+  async (most) => {
+    const api = await startApi();
+    open.push(() => api.close());
+    const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+    open.push(() => admin.close());
+    const hosts = Array.from({ length: 250 }, (_, i) => `h${i}.example.com`);
+    const ports = [{ number: 80, name: "http", protocol: "HTTP" }];
+    await admin.raw("POST", "/apis/networking.istio.io/v1/namespaces/default/serviceentries", {
+      ...{
+        apiVersion: "networking.istio.io/v1",
+        kind: "ServiceEntry",
+        metadata: { name: "much", namespace: "default" },
+      },
+      spec: { hosts, ports, resolution: "NONE" },
+    });
+    const { grpc, monitoring } = await startDiscovery(api, { PILOT_PUSH_THROTTLE: `${most}` });
+    // Whose reader takes nothing would give its place away after some milliseconds.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    open.push(() => void vi.useRealTimers());
+    for (const name of ["a", "b", "c", "d", "e"]) {
+      const session = stick(grpc, name);
+      open.push(() => session.destroy());
+    }
+    const figure = (name: string) => (): Promise<number> => scraped(monitoring, name);
+    await untilIs(figure("pilot_xds"), 5);
+    const waiting = figure("fairlead_waiting_pushes");
+    await untilIs(waiting, 5 - most);
+    for (let looks = 0; looks < 20; looks++) expect(await waiting()).toBe(5 - most);
+    vi.useRealTimers();
+  },
+);
+
+/** Without a timer between two looks, as these stand still. */
+async function untilIs(look: () => Promise<number>, wanted: number): Promise<void> {
+  let found = await look();
+  for (let looks = 0; found !== wanted && looks < 2000; looks++) found = await look();
+  expect(found).toBe(wanted);
+}

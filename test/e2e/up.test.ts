@@ -111,6 +111,24 @@ describe("up", { timeout: 300_000 }, () => {
     expect([a.stdout(), b.stdout()]).toEqual(["ready\n", "ready\n"]);
   });
 
+  test.skipIf(lacks("root"))(
+    "those whose folders lead to the same ranges, started at once, have ranges of their own",
+    async () => {
+      const byRange = new Map<string, string[]>();
+      for (let i = 0; ; i++) {
+        const data = join(realpathSync(work), `same-${i}`);
+        const { podCidr } = planNetwork({ dataDir: data });
+        const folders = [...(byRange.get(podCidr) ?? []), data];
+        byRange.set(podCidr, folders);
+        if (folders.length < 3) continue;
+        await Promise.all(folders.map((folder) => up(folder)));
+        const ranges = folders.map((folder) => JSON.parse(readFileSync(join(folder, "run/network.json"), "utf8")).plan);
+        expect(new Set(ranges.map(({ podCidr: range }) => range)).size).toBe(3);
+        return;
+      }
+    },
+  );
+
   test.skipIf(lacks("root"))("ranges that the machine routes elsewhere are passed over, and said", async () => {
     const data = join(work, "routed");
     mkdirSync(data, { recursive: true });

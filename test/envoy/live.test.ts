@@ -141,7 +141,7 @@ async function startEnvoy(
 }
 
 async function until(check: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 120_000;
   while (!check()) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
     await wait(10);

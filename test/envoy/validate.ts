@@ -13,7 +13,7 @@ export async function validate(dir: string, bootstrap: Json): Promise<string | u
   const file = join(dir, `bootstrap-${++last}.json`);
   writeFileSync(file, JSON.stringify(bootstrap));
   const args = ["--mode", "validate", "-c", file, "-l", "error", "--concurrency", "1"];
-  const envoy = spawn(findEnvoy() ?? "envoy", args, { stdio: ["ignore", "ignore", "pipe"], timeout: 30_000 });
+  const envoy = spawn(findEnvoy() ?? "envoy", args, { stdio: ["ignore", "ignore", "pipe"], timeout: 120_000 });
   const [said, [status, signal]] = await Promise.all([text(envoy.stderr), once(envoy, "exit")]);
   rmSync(file);
   if (status === 0) return undefined;

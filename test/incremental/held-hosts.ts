@@ -43,10 +43,15 @@ export function createHeldHosts(holds: (route: string) => boolean): HeldHosts {
 /** A whole route configuration, to be compared with a merged one: hosts have the names by which they travel. */
 export function asMerged(bytes: Uint8Array): Uint8Array {
   const config = fromBinary(RouteConfigurationSchema, bytes);
-  const named = config.virtualHosts.map((host) => ({
-    ...host,
-    name: `${config.name}/${host.name.replaceAll("/", "_")}`,
-  }));
+  const taken = new Set<string>();
+  const named = config.virtualHosts.map((host) => {
+    const base = `${config.name}/${host.name.replaceAll("/", "_")}`;
+    let name = base;
+    // Patches may add hosts of one name.
+    for (let count = 2; taken.has(name); count++) name = `${base}~${count}`;
+    taken.add(name);
+    return { ...host, name };
+  });
   return ordered({ ...config, virtualHosts: named });
 }
 

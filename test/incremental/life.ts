@@ -11,6 +11,7 @@ import * as policy from "./objects/policy.ts";
 import { keySets, meshConfig, secretAccess } from "./objects/settings.ts";
 import * as traffic from "./objects/traffic.ts";
 import { type LiveProxy, proxy } from "./proxies.ts";
+import { reordered } from "./reordered.ts";
 import { spiced } from "./spice.ts";
 import { apps, namespaces, times } from "./words.ts";
 import type { WorldSettings } from "./world.ts";
@@ -106,6 +107,9 @@ const hasty = { chance: 0.45, turns: [0, 1, 1, 2, 3, 5, 8, 15, 30, 60] };
 /** How often a step is followed by one about EnvoyFilters that proxies refuse. */
 const refusalChance = 0.35;
 
+/** How often all objects are written again with their keys in another order, which an API server calls no change. */
+const reorderChance = 0.1;
+
 /** By the seed: none, one of several revisions, routes of own hosts only, or both. */
 const settingsOf = (seed: number): WorldSettings => ({
   ...(seed % 2 === 1 ? { revision: revisions[0] } : {}),
@@ -119,6 +123,7 @@ export function createLife(seed: number, steps: number): Life {
   const pace = createRandom(~seed);
   const refusals = createRandom(seed + 1_000_003);
   const moves = createRandom(seed + 2_000_003);
+  const orders = createRandom(seed + 3_000_003);
   const refused = new Map<string, KubeObject>();
   const written = new Map<string, KubeObject>();
   const live = new Map<string, number>();
@@ -185,10 +190,18 @@ export function createLife(seed: number, steps: number): Life {
     refused.delete(known[0]);
     return { does: "change", apply: [], remove: [known[1]] };
   };
+  const reorder = (): Step => {
+    const there = [...written.values(), ...refused.values()];
+    return { does: "change", apply: there.map((object) => reordered(orders, object)), remove: [] };
+  };
   const next = (): readonly Step[] => {
     clock++;
     const one = pace.chance(hasty.chance) ? { ...step(), turns: pace.pick(hasty.turns) } : step();
-    return refusals.chance(refusalChance) ? [one, refusal()] : [one];
+    return [
+      one,
+      ...(refusals.chance(refusalChance) ? [refusal()] : []),
+      ...(orders.chance(reorderChance) ? [reorder()] : []),
+    ];
   };
   const step = (): Step => {
     if (live.size < 3 || (live.size < 8 && random.chance(0.06))) return connect();

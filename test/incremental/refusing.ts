@@ -30,7 +30,7 @@ export interface Refusing {
 export interface RefusingOptions {
   held(type: ResourceType, name: string): Uint8Array | undefined;
   /** Whether something new of this name is refused now. */
-  refuses(type: ResourceType, name: string): boolean;
+  refuses(type: ResourceType, name: string, bytes: Uint8Array): boolean;
 }
 
 export function createRefusing({ held, refuses }: RefusingOptions): Refusing {
@@ -48,7 +48,7 @@ export function createRefusing({ held, refuses }: RefusingOptions): Refusing {
     // In place of what it refuses, it may be sent what it has.
     if (before && Buffer.compare(before, bytes) === 0) return false;
     refused.delete(idOf(type, name));
-    if (!refuses(type, name)) return false;
+    if (!refuses(type, name, bytes)) return false;
     refused.set(idOf(type, name), bytes);
     count++;
     return true;

@@ -6,7 +6,7 @@ import { decodeMeshConfig } from "../../src/config/index.ts";
 import { isRecord } from "../../src/lib/index.ts";
 import { type KubeObject, kindOf, meshConfigSpec, type ObjectNode, type Schema } from "../../src/model/index.ts";
 import type { Random } from "../random.ts";
-import { address, apps, host, ports, type Spec, seconds, times, versions } from "./words.ts";
+import { address, apps, host, ports, type Spec, seconds, some, times, versions, yes } from "./words.ts";
 
 /** What fields of these names mean, wherever they stand; others get any value of their type. */
 const words: Readonly<Record<string, (random: Random) => unknown>> = {
@@ -92,11 +92,13 @@ function made(random: Random, name: string, schema: Schema | undefined, depth: n
     case "int-or-string":
       return random.whole(100);
     case "any":
-      return { x: random.whole(3) };
+      return { x: random.whole(3), ...yes(random, 0.5, () => ({ w: { b: 1, a: 2 } })) };
     case "array":
       return times(random, 1, 2, () => made(random, name, schema.items, depth + 1));
     case "map":
-      return { [random.pick(["app", "version", "x-a"])]: made(random, "", schema.values, depth + 1) };
+      return Object.fromEntries(
+        some(random, ["app", "version", "x-a"], 1, 3).map((key) => [key, made(random, "", schema.values, depth + 1)]),
+      );
     case "object":
       return madeObject(random, schema, depth);
     default:

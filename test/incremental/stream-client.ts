@@ -55,7 +55,7 @@ export interface Troubles {
   /** Asked whenever clusters have come that wait for endpoints: whether the stream is lost before these. */
   isLost(): boolean;
   /** Whether something new of this name is refused now. */
-  refuses(type: ResourceType, name: string): boolean;
+  refuses(type: ResourceType, name: string, bytes: Uint8Array): boolean;
 }
 
 const noTroubles: Troubles = { isLost: () => false, refuses: () => false };
@@ -78,7 +78,7 @@ function createHeld(refuses: Troubles["refuses"]): Held {
   const asked = new Map<ResourceType, ReadonlySet<string>>();
   const refusing = createRefusing({
     held: (type, name) => resources.get(type)?.get(name),
-    refuses: (type, name) => isAsked({ asked }, type, name) && refuses(type, name),
+    refuses: (type, name, bytes) => isAsked({ asked }, type, name) && refuses(type, name, bytes),
   });
   return { resources, versions, asked, goneRoutes: new Set(), hosts, waiting: createWaiting(), refusing };
 }

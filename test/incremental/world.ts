@@ -4,10 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { createGraph } from "../../src/collections/index.ts";
+import { kindNames } from "../../src/control-plane/page.ts";
 import { createPatchReports, forgetChanged } from "../../src/control-plane/patch-reports.ts";
+import { createProgrammed, type Programmed, type ProgrammedOptions } from "../../src/control-plane/programmed/index.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
-import { createGenerations, type Filter } from "../../src/control-plane/quarantine/index.ts";
-import { createResourceSource } from "../../src/control-plane/resource-source.ts";
+import { createGenerations, createQuarantine, type Filter } from "../../src/control-plane/quarantine/index.ts";
+import { type ControlledSource, createResourceSource } from "../../src/control-plane/source/resource-source.ts";
 import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
@@ -43,10 +45,16 @@ export interface World {
   push(): Promise<void>;
   /** Resolves when everything that is due has been made again. */
   settled(): Promise<void>;
+  /** Whoever wants to know is told of each set that becomes another one. */
+  readonly followMoves: ControlledSource["followMoves"];
   /** Faults of ours, since this was last asked. */
   faults(): readonly string[];
   /** Serves streams on a port of loopback. */
   listen(): Promise<number>;
+  /** Which generations of objects those have that have streams. */
+  readonly programmed: Programmed;
+  /** Whether it is still looked at what it is that streams refuse. */
+  isSearching(): boolean;
   /** Look-ups that were recorded, and looked at again, so far. */
   readonly lookUps: number;
   /** How much is kept, by what it is kept of. */
@@ -69,11 +77,15 @@ export interface WorldOptions {
   /** How long changes wait for others; where it is long, they are made known only by `push` and `settled`. */
   readonly debounceMs?: number;
   readonly settings?: WorldSettings;
+  /** What streams refuse of EnvoyFilters is withheld from them, as a control plane does; then nothing else is. */
+  readonly quarantine?: boolean;
+  /** How soon it is looked who still has what objects made before they changed. */
+  readonly tidyTimes?: ProgrammedOptions["tidyTimes"];
 }
 
 export async function createWorld(
   objects: readonly KubeObject[],
-  { debounceMs = 1, settings = {} }: WorldOptions = {},
+  { debounceMs = 1, settings = {}, ...options }: WorldOptions = {},
 ): Promise<World> {
   let faults: string[] = [];
   const fault = (what: string, error: unknown): void => {
@@ -159,8 +171,24 @@ export async function createWorld(
     uuid: randomUUID,
     virtualHosts: true,
     metrics,
+    onRefusals: () => quarantine?.look(),
   });
-  const authenticate = (call: Call): Proven => ({ identity: JSON.parse(call.metadata(identityHeader) ?? "") });
+  const quarantine = options.quarantine
+    ? createQuarantine({ ...{ graph, generations, kept, ads }, resources: source, onChange() {} })
+    : undefined;
+  const programmed = createProgrammed({
+    ...{ graph, resources: source, ads },
+    kinds: new Map(kindNames().map(([name, { group, kind }]) => [name, watched.objects(group, kind)])),
+    withheld: (node, filter) => quarantine?.of(node, filter),
+    isOpen: (node) => quarantine?.isOpen(node) === true,
+    isReady: () => true,
+    onFault: (error) => fault("who has what objects made before", error),
+    ...(options.tidyTimes ? { tidyTimes: options.tidyTimes } : {}),
+  });
+  const authenticate = (call: Call): Proven | undefined => {
+    const identity = call.metadata(identityHeader);
+    return identity === undefined ? undefined : { identity: JSON.parse(identity) };
+  };
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
   return {
     get lookUps() {
@@ -197,6 +225,7 @@ export async function createWorld(
     },
     push: source.push,
     settled: source.flush,
+    followMoves: source.followMoves,
     faults() {
       const before = faults;
       faults = [];
@@ -206,6 +235,8 @@ export async function createWorld(
       const address = await server.listen({ host: "127.0.0.1", port: 0 });
       return address.port;
     },
+    programmed,
+    isSearching: () => ads.connected().some(({ node }) => quarantine?.isOpen(node) === true),
     metrics: metrics.text,
     counts() {
       for (let pass = 0; pass < 2; pass++) graph.sweep();
@@ -213,9 +244,11 @@ export async function createWorld(
       return {
         ...{ entries: graph.entries, facets, classes, nodes, streams: ads.status().length },
         ...{ calls: server.load().calls, skippedPatches: patchReports.skipped.size },
+        ...{ earlier: programmed.kept, refusing: quarantine?.remembered ?? 0, keptFilters: kept.size },
       };
     },
     async close() {
+      quarantine?.close();
       source.close();
       api.close();
       await server.close();

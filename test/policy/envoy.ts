@@ -98,7 +98,7 @@ export const askAdmin = async (path: string): Promise<string> =>
   (await fetch(`http://${ownAddress}:${adminPort}${path}`)).text();
 
 async function ready(envoy: ChildProcess, log: () => string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 120_000;
   while (performance.now() < deadline) {
     if (envoy.exitCode !== null) throw new Error(`Envoy ended with ${envoy.exitCode}: ${log().slice(-2000)}`);
     if ((await askAdmin("/ready").catch(() => "")).startsWith("LIVE")) return;

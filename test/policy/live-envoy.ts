@@ -66,7 +66,7 @@ export async function startLiveEnvoy(clusters: readonly Json[]): Promise<LiveEnv
   const count = async (name: string): Promise<number> =>
     Number((await askAdmin(`/stats?filter=^${name}$`)).split(": ")[1] ?? Number.NaN);
   const counted = async (name: string, is: (value: number) => boolean): Promise<void> => {
-    for (const deadline = performance.now() + 10_000; !is(await count(name)); await wait(10))
+    for (const deadline = performance.now() + 120_000; !is(await count(name)); await wait(10))
       if (performance.now() > deadline) throw new Error(`${name} is ${await count(name)}`);
   };
   return {

@@ -49,7 +49,7 @@ function ask(socket: Socket): Promise<Answer> {
     });
     socket.on("error", () => {});
     socket.on("close", done);
-    socket.setTimeout(5_000, done);
+    socket.setTimeout(60_000, done);
     socket.write(get);
   });
 }

@@ -165,5 +165,5 @@ describe.skipIf(lacks("root", "envoy"))("a Pod that answers in the control plane
       () => listeners(pod.namespace, harness),
       (text) => text.includes(`127.0.0.1:${laterPort}`),
     );
-  }, 60_000);
+  });
 });

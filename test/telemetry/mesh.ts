@@ -188,7 +188,7 @@ function downward(map: Readonly<Record<string, string>> = {}): string {
 }
 
 async function untilReady(url: string, said: readonly string[]): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (
     !(await fetch(url).then(
       ({ ok }) => ok,

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { createGraph } from "../../src/collections/index.ts";
-import { createFreshSource } from "../../src/control-plane/fresh-source.ts";
 import { createIncrementalCheck } from "../../src/control-plane/incremental-check.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
-import { createResourceSource } from "../../src/control-plane/resource-source.ts";
+import { createFreshSource } from "../../src/control-plane/source/fresh-source.ts";
+import { createResourceSource } from "../../src/control-plane/source/resource-source.ts";
 import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
 import { createTraffic, type Traffic } from "../../src/control-plane/traffic/index.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
@@ -104,7 +104,7 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
       const proxy = ads.status().find(({ node }) => node.id === nodeId);
       return proxy && resources.rendererOf(proxy.node);
     },
-    async settled(timeoutMs = 20_000) {
+    async settled(timeoutMs = 120_000) {
       await resources.flush();
       const deadline = Date.now() + timeoutMs;
       // A push starts some turns after the flush: quiet counts only when it lasts.

@@ -28,7 +28,6 @@ export interface SoakResult {
 
 const names = ["80", "8080", "a/b"];
 const words = ["*", "*.wild", "pre.*", "a", "b", "c", "d", "e", "f"];
-const patienceMs = 120_000;
 
 export async function soak(seed: number, steps: number): Promise<SoakResult> {
   const random = createRandom(seed);
@@ -75,7 +74,7 @@ export async function soak(seed: number, steps: number): Promise<SoakResult> {
     changer.mend();
     mesh.put();
     await checker.check(`the end of seed ${seed}`);
-    await until(serving.isAnswered, "all to be answered", patienceMs);
+    await until(serving.isAnswered, "all to be answered");
   } finally {
     await traffic.stop();
   }
@@ -164,7 +163,7 @@ function createChecker(mesh: Mesh, admin: Admin) {
         behind = await mesh.behind(admin);
         return behind.length === 0;
       };
-      await until(arrived, what, patienceMs).catch((error: unknown) => {
+      await until(arrived, what).catch((error: unknown) => {
         throw new Error(`${String(error)}: ${behind.join("; ")}`);
       });
       const before = all;

@@ -32,14 +32,14 @@ describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
     const before = await mesh.serve(0);
     const { admin } = await startEnvoy(before.port, "DELTA_GRPC");
     const arrived = async (): Promise<boolean> => (await mesh.behind(admin)).length === 0;
-    await until(arrived, "first", 20_000);
-    await until(before.isAnswered, "all to be answered", 20_000);
+    await until(arrived, "first");
+    await until(before.isAnswered, "all to be answered");
     await before.close();
     mesh.hosts.get("80")?.set("h7", { domains: ["d7"], answer: "second" });
     mesh.put();
     const after = await mesh.serve(before.port);
-    await until(arrived, "the change", 20_000);
-    await until(after.isAnswered, "all to be answered", 20_000);
+    await until(arrived, "the change");
+    await until(after.isAnswered, "all to be answered");
     const sent = after.sentBytes();
     expect([...sent.keys()]).not.toContain("rds");
     expect(before.sentBytes().get("vhds")).toBeGreaterThan(50 * 100);
@@ -60,13 +60,13 @@ describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
     const before = await mesh.serve(0);
     const { admin } = await startEnvoy(before.port, "DELTA_GRPC");
     const arrived = async (): Promise<boolean> => (await mesh.behind(admin)).length === 0;
-    await until(arrived, "first", 20_000);
+    await until(arrived, "first");
     await before.close();
     enabled = !first;
     mesh.hosts.get("80")?.set("i", { domains: ["i"], answer: "new" });
     mesh.put();
     const after = await mesh.serve(before.port);
-    await until(arrived, "after the turn", 20_000);
+    await until(arrived, "after the turn");
     const [config] = await dumpedRoutes(admin);
     expect(config?.vhds !== undefined).toBe(first);
     // What a dump of the control plane has is what one of Envoy has, so that both can be compared.

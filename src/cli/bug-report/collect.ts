@@ -49,7 +49,9 @@ export async function collect(options: CollectOptions): Promise<Report> {
     }
   };
   options.tell("objects");
-  for (const kind of await allKinds(options.client))
+  const { kinds, faults } = await allKinds(options.client);
+  for (const { version, error } of faults) await attempt(`kinds of ${version}`, () => Promise.reject(error));
+  for (const kind of kinds)
     await attempt(`${kind.plural}.${kind.group}`, async () => {
       const items = await listed(options, kind);
       const group = kind.group === "" ? "core" : kind.group;

@@ -29,8 +29,8 @@ export function viewPod(mesh: DescribeMesh, proxy: Proxy, pod: KubeObject | unde
   const peer = offline.mesh.peerMtls(own.peerAuthentications);
   const services = [...targets].flatMap(([key, ports]) => {
     const service = offline.mesh.service(key);
-    const byPort = new Map(ports.map(({ port, targetPort }) => [port, targetPort]));
-    return service ? [viewService(mesh, service, proxy, proxy.labels, byPort)] : [];
+    const byName = new Map(ports.map(({ portName, targetPort }) => [portName, targetPort]));
+    return service ? [viewService(mesh, service, proxy, proxy.labels, byName)] : [];
   });
   return {
     name: `${proxy.name}.${proxy.namespace}`,

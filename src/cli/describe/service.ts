@@ -36,13 +36,13 @@ export interface DescribeMesh {
   rendererOf(proxy: Proxy): Renderer;
 }
 
-/** `labels` of the Pod that is described, or none for any. */
+/** `labels` of the Pod that is described, or none for any; `targets`: its ports, by names of the service's. */
 export function viewService(
   { offline, rendererOf }: DescribeMesh,
   service: Service,
   client: Proxy | undefined,
   labels: Readonly<Record<string, string>> | undefined,
-  targets: ReadonlyMap<number, number> = new Map(),
+  targets: ReadonlyMap<string, number> = new Map(),
 ): ServiceView {
   const { mesh } = offline;
   const scope = mesh.gatewayScope(service.namespace);
@@ -55,13 +55,13 @@ export function viewService(
     name: `${service.name}.${service.namespace}`,
     host: service.host,
     ports: service.ports.map(({ name, port, protocol }) => {
-      const targetPort = targets.get(port);
+      const targetPort = targets.get(name);
       return {
         name,
         port,
         protocol,
         ...(targetPort === undefined ? {} : { targetPort }),
-        routes: renderer ? routesOf(renderer, service, port) : [],
+        routes: renderer && protocol !== "UDP" ? routesOf(renderer, service, port) : [],
       };
     }),
     rules: (rule?.from ?? []).map((key) => ({

@@ -92,10 +92,9 @@ function resourcesOf({ groups }: StateChange, proxy: string): DiffClass["resourc
 function hostsThatDiffer({ type, before, after }: Difference, canonical: Canonical): readonly string[] {
   if (type !== types.route || !before || !after) return [];
   const hostsOf = (resource: typeof before): ReadonlyMap<string, unknown> =>
-    new Map(
-      readList(readRecord(canonical.json(type, resource)).virtualHosts)
-        .filter(isRecord)
-        .map((host) => [String(host.name), host]),
+    // Patches may add several of one name.
+    Map.groupBy(readList(readRecord(canonical.json(type, resource)).virtualHosts).filter(isRecord), ({ name }) =>
+      String(name),
     );
   const [old, now] = [hostsOf(before), hostsOf(after)];
   return [...new Set([...old.keys(), ...now.keys()])].filter(

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createGraph } from "../../collections/index.ts";
 import { kindRef } from "../../kube/index.ts";
-import { readList, readRecord, readText, silentLogger } from "../../lib/index.ts";
+import { createLogger, FairleadError, readList, readRecord, readText, silentLogger } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry } from "../../model/index.ts";
 import { createAddressPool } from "./address-pool.ts";
 import { runServiceEntryAddresses } from "./service-entry-addresses.ts";
@@ -126,5 +127,173 @@ describe("a pool", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("with few addresses", () => {
+  /** An API that says what becomes of each write, or writes it. */
+  function start(ranges: readonly string[], answer?: () => Promise<KubeObject>) {
+    const serviceEntries = createGraph().source<KubeObject>("ServiceEntry");
+    const stop = new AbortController();
+    const told: string[] = [];
+    const writes: { readonly name: string; readonly addresses: readonly string[] }[] = [];
+    runServiceEntryAddresses({
+      client: {
+        patch(_kind, { name }, _type, patch) {
+          writes.push({ name, addresses: values(patch as KubeObject) });
+          if (answer) return answer();
+          const written = {
+            ...entry(name, {}),
+            ...serviceEntries.get(`default/${name}`),
+            status: readRecord(patch).status,
+          };
+          serviceEntries.set(`default/${name}`, written);
+          return Promise.resolve(written);
+        },
+      },
+      serviceEntries,
+      discovered: () => true,
+      log: createLogger({ now: () => new Date(0), write: (line) => told.push(line) }),
+      random: () => 0.5,
+      signal: stop.signal,
+      ranges,
+    });
+    onTestFinished(() => stop.abort());
+    return {
+      writes,
+      set: (object: KubeObject) => serviceEntries.set(`default/${object.metadata.name}`, object),
+      remove: (name: string) => serviceEntries.delete(`default/${name}`),
+      written: (name: string): Promise<readonly string[]> =>
+        vi.waitUntil(() => writes.findLast((one) => one.name === name)?.addresses, { timeout: 120_000 }),
+      refused: () => told.filter((line) => line.includes("no address is left")),
+    };
+  }
+  const never = () => Promise.reject(new FairleadError("unavailable", "not now"));
+  const withStatus = (object: KubeObject, host: string, value: string): KubeObject => ({
+    ...object,
+    status: { addresses: [{ value, host }] },
+  });
+
+  test("an entry that is edited holds the addresses of the hosts that it has", async () => {
+    const { set, writes, refused } = start(["240.240.0.0/29", "2001:2::/125"], never);
+    for (let i = 0; i < 20; i++) {
+      set(entry("one", { hosts: [`h${i}.com`, "stays.com"] }));
+      await expect.poll(() => writes.length).toBeGreaterThan(i);
+    }
+    expect(refused()).toEqual([]);
+  });
+
+  const hosts = ["a.com", "b.com", "*.c.com"];
+  const dynamic = { hosts, resolution: "DYNAMIC_DNS" };
+  test.each([
+    ["has own addresses", entry("one", { ...dynamic, addresses: ["10.9.9.9"] })],
+    ["opts out", entry("one", dynamic, { "networking.istio.io/enable-autoallocate-ip": "false" })],
+    ["is no longer resolved", entry("one", { hosts, resolution: "NONE" })],
+    ["is no longer resolved at request time", entry("one", { hosts, resolution: "DNS" })],
+    ["has other hosts", entry("one", { ...dynamic, hosts: [] })],
+  ])("an entry that %s gives back what it was to have", async (_case, now) => {
+    const { set, written, refused } = start(["240.240.0.0/30"], never);
+    set(entry("one", dynamic));
+    expect(await written("one")).toHaveLength(3);
+    set(now);
+    set(entry("next", { hosts: ["d.com"] }));
+    expect(await written("next")).toHaveLength(1);
+    expect(refused()).toEqual([]);
+  });
+
+  test("an address that an owner wrote down while it was written for another is given up", async () => {
+    const answer = Promise.withResolvers<KubeObject>();
+    const { set, writes, written } = start(["240.240.0.0/29"], () => answer.promise);
+    const one = entry("one", { hosts: ["a.com"] });
+    set(one);
+    const [given = ""] = await written("one");
+    set(entry("owner", { hosts: ["b.com"], addresses: [given] }));
+    const now = withStatus(one, "a.com", given);
+    set(now);
+    answer.resolve(now);
+    await expect.poll(() => writes.at(-1)?.addresses).not.toContain(given);
+  });
+
+  test("an entry that has some addresses keeps those that its other hosts are to have", async () => {
+    const answer = Promise.withResolvers<KubeObject>();
+    const { set, written } = start(["240.240.0.0/30"], () => answer.promise);
+    const [one, first] = [entry("one", { hosts: ["a.com", "b.com"] }), "240.240.0.1"];
+    set(withStatus(one, "a.com", first));
+    const [, second] = await written("one");
+    set(entry("next", { hosts: ["c.com", "d.com"] }));
+    // Somebody else's edit of it, while it is written.
+    set(withStatus({ ...one, metadata: { ...one.metadata, labels: { edited: "yes" } } }, "a.com", first));
+    answer.reject(new FairleadError("unavailable", "not now"));
+    expect(await written("next")).not.toContain(second);
+  });
+
+  test("an entry that lost its address keeps the next one for as long as it has lost", async () => {
+    const { set, remove, written } = start(["240.240.0.0/30"], never);
+    const [older, younger] = [entry("older", { hosts: ["o.com"] }), entry("younger", { hosts: ["y.com"] })];
+    set(withStatus(older, "o.com", "240.240.0.1"));
+    set(withStatus(younger, "y.com", "240.240.0.1"));
+    const [other] = await written("younger");
+    set(
+      withStatus({ ...younger, metadata: { ...younger.metadata, labels: { edited: "yes" } } }, "y.com", "240.240.0.1"),
+    );
+    set(entry("next", { hosts: ["c.com", "d.com"] }));
+    expect(await written("next")).not.toContain(other);
+    // With the other the dispute goes, and nobody touches this one.
+    remove("older");
+    set(entry("last", { hosts: ["e.com"] }));
+    expect(await written("last")).toEqual([other]);
+  });
+
+  test("an entry that found none gets its own once another has gone", async () => {
+    const { set, remove, written, refused } = start(["240.240.0.0/30"]);
+    set(entry("big", { hosts: ["a.com", "b.com", "c.com"] }));
+    expect(await written("big")).toHaveLength(3);
+    set(entry("next", { hosts: ["d.com"] }));
+    await expect.poll(refused).toHaveLength(1);
+    remove("big");
+    expect(await written("next")).toHaveLength(1);
+    set(entry("next", { hosts: ["d.com", "e.com"] }));
+    await expect.poll(() => written("next")).toHaveLength(2);
+    expect(refused()).toHaveLength(1);
+  });
+
+  test.each([
+    ["has its own addresses now", entry("big", { hosts: ["a.com"], addresses: ["10.9.9.9"] })],
+    ["has fewer hosts now", entry("big", { hosts: ["a.com"] })],
+  ])("what an entry was to have goes to one that found none when it %s", async (_case, now) => {
+    const { set, written, refused } = start(["240.240.0.0/30"], never);
+    set(entry("big", { hosts: ["a.com", "b.com", "c.com"] }));
+    expect(await written("big")).toHaveLength(3);
+    set(entry("next", { hosts: ["d.com"] }));
+    await expect.poll(refused).toHaveLength(1);
+    set(now);
+    expect(await written("next")).toHaveLength(1);
+  });
+
+  test("of many that found none as many are looked at again as there is room for", async () => {
+    const { set, remove, writes, refused } = start(["240.240.0.0/30"]);
+    for (const name of ["one", "two", "three"]) set(entry(name, { hosts: [`${name}.com`] }));
+    await expect.poll(() => writes.length).toBe(3);
+    for (let i = 0; i < 50; i++) set(entry(`w${i}`, { hosts: [`w${i}.com`] }));
+    await expect.poll(refused).toHaveLength(50);
+    remove("one");
+    remove("two");
+    // The first one who finds none again ends it.
+    await expect.poll(refused).toHaveLength(51);
+    remove("w2");
+    remove("three");
+    await expect.poll(refused).toHaveLength(52);
+    expect(writes.slice(3).map(({ name }) => name)).toEqual(["w0", "w1", "w3"]);
+  });
+
+  test("a host has an address of each family, or none", async () => {
+    const { set, remove, written, refused, writes } = start(["240.240.0.0/30", "2001:2::/125"]);
+    set(entry("big", { hosts: ["a.com", "b.com", "c.com"] }));
+    expect(await written("big")).toHaveLength(6);
+    set(entry("next", { hosts: ["d.com"] }));
+    await expect.poll(refused).toHaveLength(1);
+    expect(writes).toHaveLength(1);
+    remove("big");
+    expect(await written("next")).toHaveLength(2);
   });
 });

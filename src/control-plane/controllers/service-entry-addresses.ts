@@ -17,11 +17,12 @@ import {
   sortBy,
 } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry } from "../../model/index.ts";
+import { createAddressAllocations } from "./address-allocations.ts";
 import { type AddressPool, createAddressPool } from "./address-pool.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 
 export interface ServiceEntryAddressesOptions {
-  readonly client: KubeClient;
+  readonly client: Pick<KubeClient, "patch">;
   readonly serviceEntries: Collection<KubeObject>;
   /** False for entries in namespaces that discoverySelectors leave out. */
   readonly discovered: (object: KubeObject) => boolean;
@@ -45,30 +46,31 @@ export function runServiceEntryAddresses(options: ServiceEntryAddressesOptions):
   const { serviceEntries, client, signal } = options;
   const pools = (options.ranges ?? ["240.240.0.0/16", "2001:2::/48"]).map(createAddressPool);
   const claims = createClaims(pools);
-  /** Given but not yet seen in a status, by entry and host, so that a second attempt gives the same. */
-  const given = new Map<string, Map<string, readonly string[]>>();
-  const reserved = new Set<string>();
+  const allocations = createAddressAllocations({
+    ...{ pools, log: options.log },
+    isClaimed: (address, but) =>
+      claims
+        .of(address)
+        .keys()
+        .some((key) => key !== but),
+    onFree: (key) => queue.due(key),
+  });
 
-  const isTaken = (address: string): boolean => claims.of(address).size > 0 || reserved.has(address);
-  const give = (key: string, host: string): readonly string[] => {
-    const own = given.get(key) ?? new Map<string, readonly string[]>();
-    given.set(key, own);
-    const addresses = own.get(host) ?? pools.flatMap((pool) => pool.pick(`${key}|${host}`, isTaken) ?? []);
-    if (addresses.length < pools.length) options.log.error(`no address is left for ${host} of ServiceEntry ${key}`);
-    own.set(host, addresses);
-    for (const address of addresses) reserved.add(address);
-    return addresses;
+  /** All but what is still to be written: of hosts that have no address, or have to give theirs up. */
+  const giveBack = (key: string, entry: KubeObject | undefined): void => {
+    const open = new Set(entry ? namedHosts(entry) : []);
+    if (entry && !loses(serviceEntries, claims, key)) for (const { host } of statusAddresses(entry)) open.delete(host);
+    allocations.giveBack(key, (host) => open.has(host));
   };
-  const settle = (key: string): void => {
-    for (const address of [...(given.get(key)?.values() ?? [])].flat()) reserved.delete(address);
-    given.delete(key);
-  };
+  const wantedNow = (entry: KubeObject, key: string): readonly HostAddress[] =>
+    wantedAddresses(entry, loses(serviceEntries, claims, key), (host) => allocations.give(key, host));
   const work = async (key: string): Promise<void> => {
-    const entry = serviceEntries.get(key);
-    if (!entry || !options.discovered(entry)) return;
-    const current = statusAddresses(entry);
-    const wanted = isAllocated(entry) ? wantedAddresses(entry, current, loses(serviceEntries, claims, key), give) : [];
-    if (sameData(wanted, current)) return;
+    const known = serviceEntries.get(key);
+    const entry = known && options.discovered(known) ? known : undefined;
+    giveBack(key, entry);
+    const wanted = entry ? wantedNow(entry, key) : [];
+    allocations.done(key);
+    if (!entry || sameData(wanted, statusAddresses(entry))) return;
     const { name, namespace, resourceVersion } = entry.metadata;
     // With the version, an entry that has changed meanwhile is not written but looked at again.
     const patch = { metadata: { resourceVersion }, status: { addresses: wanted } };
@@ -79,7 +81,9 @@ export function runServiceEntryAddresses(options: ServiceEntryAddressesOptions):
   const follow = (key: string, now: KubeObject | undefined): void => {
     const before = claims.ofEntry(key);
     claims.replace(key, now);
-    if (!now || statusAddresses(now).length > 0) settle(key);
+    giveBack(key, now);
+    allocations.freed(before);
+    allocations.forget(key);
     queue.due(key);
     // Others who hold an address that is in dispute now, or no longer.
     for (const address of [...before, ...claims.ofEntry(key)])
@@ -100,20 +104,24 @@ function isAllocated({ metadata, spec }: KubeObject): boolean {
   return metadata.labels?.["networking.istio.io/enable-autoallocate-ip"]?.toLowerCase() !== "false";
 }
 
+/** Its hosts that are to have addresses: a wildcard stands for a name only where that is resolved at request time. */
+function namedHosts(entry: KubeObject): readonly string[] {
+  if (!isAllocated(entry)) return [];
+  const { hosts, resolution } = readRecord(entry.spec);
+  return [...new Set(readTexts(hosts))].filter((host) => !host.startsWith("*") || resolution === "DYNAMIC_DNS");
+}
+
 /** Hosts keep what they have, unless the entry lost a dispute: then all of its hosts get others. */
 function wantedAddresses(
-  { spec, metadata }: KubeObject,
-  current: readonly HostAddress[],
+  entry: KubeObject,
   isLoser: boolean,
-  give: (key: string, host: string) => readonly string[],
+  give: (host: string) => readonly string[],
 ): readonly HostAddress[] {
-  const { hosts, resolution } = readRecord(spec);
-  const named = [...new Set(readTexts(hosts))].filter((host) => !host.startsWith("*") || resolution === "DYNAMIC_DNS");
-  const kept = isLoser ? [] : current;
-  return named.flatMap((host) => {
+  const kept = isLoser ? [] : statusAddresses(entry);
+  return namedHosts(entry).flatMap((host) => {
     const own = kept.filter((address) => address.host === host);
     if (own.length > 0) return own;
-    return give(`${metadata.namespace}/${metadata.name}`, host).map((value) => ({ value, host }));
+    return give(host).map((value) => ({ value, host }));
   });
 }
 

@@ -64,6 +64,9 @@ export async function startControlledApi(options: Parameters<typeof startApi>[0]
   };
 }
 
+/** Only what hangs should meet it: a machine may be busy with other things. */
+const patienceMs = 120_000;
+
 function untilHolds(
   objects: Collection<KubeObject>,
   key: string,
@@ -80,7 +83,7 @@ function untilHolds(
     const timer = setTimeout(() => {
       unsubscribe();
       reject(new Error(`${key} is still ${JSON.stringify(objects.get(key))}`));
-    }, 10_000);
+    }, patienceMs);
     const unsubscribe = objects.subscribe((changed) => changed === key && check());
     check();
   });

@@ -1,7 +1,8 @@
 /** Connected proxies in; which resources are kept for them, by type, and how large these are, out. */
 import { createRest } from "../../lib/index.ts";
 import { type Resource, type ResourceType, types } from "../../model/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import { madeSet } from "../source/made-set.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 
 export const nothingToClear = "Nothing to clear: what is kept is made again when what it was made from changes.\n";
 
@@ -16,7 +17,7 @@ async function* cached(
   for (const type of Object.values(types))
     for (const { renderer } of resources.rendered()) {
       // Not as one map: that would be kept for as long as the class has the set.
-      const all = renderer.set(type).list();
+      const all = madeSet(renderer, type)?.list() ?? [];
       const found = all.filter((resource) => !seen.has(resource));
       for (const resource of found) seen.add(resource);
       yield { type, found };

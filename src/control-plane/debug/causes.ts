@@ -4,7 +4,7 @@ import { lazyList } from "../../lib/index.ts";
 import { envoyTypes, type ResourceType, routeHosts } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 
 /** Of a resource, or of a virtual host of it. */
 export interface CausesOf extends Provenance {

@@ -12,7 +12,7 @@ import { createRest, lazyFields, lazyList } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { createJsonPrinter, type Renderer, shownResource } from "../../render/index.ts";
 import type { Ads } from "../../xds/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 
 /** As the proxy would show it. */
 function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Resource): Uint8Array {

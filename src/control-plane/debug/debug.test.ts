@@ -18,8 +18,8 @@ import { type KubeObject, types } from "../../model/index.ts";
 import { answerDebug, createDebugTypes, createMetrics, type DebugSources } from "../../ops/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
 import { type Ads, type Authenticate, createAds, type Proven } from "../../xds/index.ts";
+import { sourceOf } from "../source/testing-source.ts";
 import { createStages } from "../stages.ts";
-import { sourceOf } from "../testing-source.ts";
 import { createTapSessions, createTapView, createTraffic, createTrafficView } from "../traffic/index.ts";
 import { watchObjects } from "../watched-kinds.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
@@ -60,9 +60,33 @@ const withPullSecret: readonly KubeObject[] = [
   },
 ];
 
+/** A Pod, and a Service that has one number for UDP and for TCP. */
+const withBoth: readonly KubeObject[] = [
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: "both", name: "web", labels: { app: "web" } },
+    status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace: "both", name: "web" },
+    spec: {
+      clusterIP: "10.96.0.2",
+      selector: { app: "web" },
+      ports: [
+        { name: "dns", port: 53, targetPort: 5353, protocol: "UDP" },
+        { name: "dns-tcp", port: 53, targetPort: 5354, protocol: "TCP" },
+        { name: "syslog", port: 514, targetPort: 514, protocol: "UDP" },
+      ],
+    },
+  },
+];
+
 beforeEach(() => {
   const graph = createGraph();
-  const { objects } = watchObjects(createMemorySource({ graph, objects: withPullSecret }));
+  const { objects } = watchObjects(createMemorySource({ graph, objects: [...withPullSecret, ...withBoth] }));
   const stages = createStages({ graph, objects, domain, cluster, configMap: "istio-system/istio" });
   const resources = sourceOf(stages, { domain, cluster });
   ads = createAds({
@@ -359,4 +383,26 @@ test("istioctl's own way of asking: a nonce in the question, and always the same
   expect(resources).toHaveLength(1);
   const plaintext = await serve(() => undefined);
   expect(await ask(plaintext, asked).status).toBe(grpc.status.UNAUTHENTICATED);
+});
+
+async function readPath(path: string): Promise<unknown> {
+  const request = { path, query: new URLSearchParams(), remoteAddress: "127.0.0.1", identity: undefined };
+  return parsed((await answerDebug(sources, request)).body);
+}
+
+test("instancesz: each port of a proxy's service by its name, of one number too", async () => {
+  await connectProxy("web", "both");
+  expect(await readPath("instancesz")).toMatchObject({
+    "web.both": [
+      { Port: { name: "dns", port: 53, protocol: "UDP", TargetPort: 5353 } },
+      { Port: { name: "dns-tcp", port: 53, protocol: "TCP", TargetPort: 5354 } },
+      { Port: { name: "syslog", port: 514, protocol: "UDP", TargetPort: 514 } },
+    ],
+  });
+});
+
+test("push_status: no cluster is missed where a port is for UDP", async () => {
+  const { pilot_eds_no_instances: empty } = readRecord(await readPath("push_status"));
+  const own = Object.keys(readRecord(empty)).filter((name) => name.endsWith("web.both.svc.cluster.local"));
+  expect(own).toEqual(["outbound|53||web.both.svc.cluster.local"]);
 });

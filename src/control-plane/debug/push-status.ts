@@ -11,8 +11,9 @@ export async function withoutEndpoints({ registry, mesh }: Stages): Promise<obje
     await rest();
     const service = registry.services.get(key);
     if (service?.resolution !== "static") continue;
-    for (const { name, port } of service.ports)
-      if (mesh.endpointsByName(key, name).length === 0) empty.push([`outbound|${port}||${service.host}`, {}]);
+    for (const { name, port, protocol } of service.ports)
+      if (protocol !== "UDP" && mesh.endpointsByName(key, name).length === 0)
+        empty.push([`outbound|${port}||${service.host}`, {}]);
   }
   return empty.length === 0 ? {} : { pilot_eds_no_instances: Object.fromEntries(empty) };
 }

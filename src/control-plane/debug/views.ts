@@ -14,7 +14,7 @@ import {
 } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { cacheNames, cacheSizes, keptParts, nothingToClear } from "./cache-view.ts";
 import { createCauseView } from "./causes.ts";
@@ -364,11 +364,11 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
 }
 
 function targetShape(
-  { port, targetPort }: ServiceTarget,
+  { portName, targetPort }: ServiceTarget,
   service: Service | undefined,
   cluster: string,
 ): readonly object[] {
-  const of = service?.ports.find((one) => one.port === port);
+  const of = service?.ports.find(({ name }) => name === portName);
   if (!service || !of) return [];
   return [{ Service: serviceShape(service, cluster), Port: { ...portShape(of), TargetPort: targetPort } }];
 }

@@ -1,7 +1,6 @@
 /** What is different for each class of proxies in; sentences with counts, the dangerous ones first, out. */
-import { type Change, createComparison } from "../../explain/index.ts";
+import { type Change, type Comparison, createComparison } from "../../explain/index.ts";
 import { compareText } from "../../lib/index.ts";
-import { type Resource, routeHosts } from "../../model/index.ts";
 import type { DiffAnswer, DiffClass } from "../../read-api/index.ts";
 import type { StateChange } from "./states.ts";
 
@@ -33,36 +32,24 @@ export function summaryOf({ groups }: StateChange): Summary {
         b.count - a.count ||
         compareText(`${a.subject} ${a.text}`, `${b.subject} ${b.text}`),
     ),
-    classes: classesOf(groups),
+    classes: classesOf(groups, comparison),
   };
 }
 
 /** Proxies for which the same resources change in the same way are one. */
-function classesOf(groups: StateChange["groups"]): readonly DiffClass[] {
+function classesOf(groups: StateChange["groups"], comparison: Comparison): readonly DiffClass[] {
   const keyOf = ({ differences }: StateChange["groups"][number]): string =>
     differences.map(({ type, name, before, after }) => `${type} ${name} ${before?.hash} ${after?.hash}`).join("\n");
   return [...Map.groupBy(groups, keyOf).values()].map((alike) => ({
     count: alike.reduce((sum, { proxies }) => sum + proxies.length, 0),
     proxies: alike.flatMap(({ proxies }) => proxies).sort(compareText),
-    resources: (alike[0]?.differences ?? []).map(({ type, name, before, after }) => ({
-      type,
-      name,
-      change: before ? (after ? ("changed" as const) : ("gone" as const)) : ("new" as const),
-      ...hostsOf(before, after),
-    })),
+    resources: (alike[0]?.differences ?? []).map((difference) => {
+      const { type, name, before, after } = difference;
+      const hosts = comparison.hosts(difference);
+      const change = before ? (after ? ("changed" as const) : ("gone" as const)) : ("new" as const);
+      return { type, name, change, ...(hosts.length > 0 ? { hosts } : {}) };
+    }),
   }));
-}
-
-/** Those that differ. */
-function hostsOf(before: Resource | undefined, after: Resource | undefined): { readonly hosts?: readonly string[] } {
-  const [old, now] = [hashesOf(before), hashesOf(after)];
-  const hosts = [...new Set([...old.keys(), ...now.keys()])].filter((host) => old.get(host) !== now.get(host));
-  return hosts.length > 0 ? { hosts } : {};
-}
-
-function hashesOf(resource: Resource | undefined): ReadonlyMap<string, string> {
-  const parts = resource?.hosts?.();
-  return new Map((parts ? routeHosts(parts) : []).map((host) => [host.name, host.hash]));
 }
 
 /** `reviews` for `reviews.default.svc.cluster.local`; with its namespace where several are called so. */

@@ -12,6 +12,8 @@ const resource = (name: string, hash = name): Resource => ({ name, hash, needs: 
 const layer = (...resources: readonly Resource[]) => new Map(resources.map((one) => [one.name, one]));
 const everything: Follows = { has: () => true };
 
+const earlierRoute = (hash: string) => new Map([["80", new Set([hash])]]);
+
 /** Counts how often it is asked about single resources. */
 interface Fleet {
   asked: number;
@@ -31,6 +33,8 @@ function fleet(count: number, routes: Follows, progress?: Progress): Fleet {
       isSettled: () => true,
       refusals: () => [].values(),
       accepted: () => undefined,
+      mayHave: () => [],
+      unsettled: () => [].values(),
       words: () => "no\nway",
       of() {
         all.asked++;
@@ -58,7 +62,9 @@ function judged(owners: readonly Owner[], made: Made, filters: Partial<JudgeInpu
     made,
     isOpen: () => false,
     withheld: undefined,
-    before: new Map(),
+    earlier: new Map(),
+    version: 1,
+    isStale: () => false,
     ...filters,
   });
   for (;;) {
@@ -156,3 +162,114 @@ test("a proxy that is not sent the object refuses it, and is counted once", () =
   });
   expect(verdict).toMatchObject({ affected: 3, acknowledged: 2, refusing: [refusing], waiting: [] });
 });
+
+test.each<[string, readonly string[], readonly string[]]>([
+  ["what an earlier generation made is had still, though another one made what is wanted now", ["strict"], ["p0.ns"]],
+  ["the same while what is wanted now is on its way", ["strict", "plain"], ["p0.ns"]],
+  ["who has what is wanted now has nothing of the generations before", ["plain"], []],
+  ["nor who has what another object made", ["other"], []],
+])("%s", (_case, versions, waiting) => {
+  const [one] = fleet(1, everything, "has").proxies;
+  if (!one) throw new Error("no proxy");
+  const mayHave = (type: ResourceType) =>
+    type === types.listener ? versions.map((hash) => resource("inbound", hash)) : [];
+  const behind: Fleet = { asked: 0, proxies: [{ ...one, mayHave }] };
+  const own = owner(behind, { [types.listener]: [layer(resource("inbound", "plain"))] });
+  const classes: readonly ClassEntry[] = [{ ...own, renderer: {} as Renderer, nodes: [one.node] }];
+  const roster = { version: 1, classes, where: createWhere(), patched: [] };
+  const earlier = new Map([["inbound", new Set(["strict", "plain"])]]);
+  expect(judged([], [], { roster, earlier })).toMatchObject({ affected: waiting.length, acknowledged: 0, waiting });
+});
+
+/** A class that surely has no more than version 5 of the graph. */
+function stuckClass(of: Owner, envoyFilters: readonly string[] = []): ClassEntry {
+  return { ...of, renderer: { proxy: { envoyFilters } } as Renderer, nodes: [], stuckAt: 5 };
+}
+
+test.each<[string, Partial<JudgeInputs>, readonly string[]]>([
+  ["waits for what has changed since", { version: 6 }, ["p0.ns", "p1.ns"]],
+  ["has what changed before", { version: 5 }, []],
+  [
+    "waits for what a removed object leaves",
+    { version: 6, made: [], earlier: earlierRoute("old") },
+    ["p0.ns", "p1.ns"],
+  ],
+  ["has nothing of an object that made other things", { version: 6, made: [], earlier: earlierRoute("new") }, []],
+  ["has nothing of what is made under other names", { version: 6, made: [[resource("81")]] }, []],
+])("who is of a class that could not be made %s", (_case, inputs, waiting) => {
+  const [stuck, other] = [fleet(2, everything), fleet(3, everything)];
+  const [old, now] = [resource("80", "old"), resource("80", "new")];
+  const [stale, fresh] = [owner(stuck, { [types.route]: [layer(old)] }), owner(other, { [types.route]: [layer(now)] })];
+  const where = createWhere();
+  for (const one of [stale, fresh]) where.add(one);
+  const classes = [stuckClass(stale)];
+  const roster = { version: 9, classes, where, patched: [] };
+  const verdict = judged([], [[now]], { roster, ...inputs });
+  expect(verdict.waiting).toEqual(waiting);
+  expect(verdict.affected - verdict.acknowledged).toBe(waiting.length);
+});
+
+test("who is of a class that could not be made, and follows nothing of it, does not wait", () => {
+  const own = owner(fleet(2, new Set(["81"])), { [types.route]: [layer(resource("80", "old"))] });
+  const classes = [stuckClass(own)];
+  const roster = { version: 9, classes, where: createWhere(), patched: [] };
+  expect(judged([], [[resource("80", "new")]], { roster, version: 6 })).toMatchObject({ affected: 0 });
+});
+
+test.each([
+  [6, 2],
+  [5, 0],
+])("a class that could not be made has patches of before: a filter of version %i waits for %i", (version, waiting) => {
+  const patched = resource("80", "patched");
+  const own = owner(fleet(2, everything), { [types.route]: [layer(patched)] });
+  const where = createWhere();
+  where.add(own);
+  const roster = { version: 9, classes: [stuckClass(own, ["ns/f"])], where, patched: [] };
+  const verdict = judged([], [[patched]], { roster, object: "EnvoyFilter/ns/f", version });
+  expect(verdict.waiting).toHaveLength(waiting);
+});
+
+test.each([
+  [6, ["p0.ns", "p1.ns"]],
+  [0, []],
+])("what could not be made again is awaited of an object that has changed: of version %i of %j", (version, waiting) => {
+  const [stale, other] = [resource("80", "old"), resource("81")];
+  const owners = [
+    owner(fleet(2, new Set(["80"])), { [types.route]: [layer(stale, other)] }),
+    owner(fleet(3, new Set(["81"])), { [types.route]: [layer(stale, other)] }),
+  ];
+  const isStale: JudgeInputs["isStale"] = (one) => one === stale;
+  const verdict = judged(owners, [[stale, other]], { isStale, version });
+  expect(verdict).toMatchObject({ affected: 5, acknowledged: 5 - waiting.length, waiting });
+});
+
+test("what could not be made again is awaited where patches are applied to it, too", () => {
+  const stale = resource("80", "old");
+  const patched = owner(fleet(2, everything), { [types.route]: [layer(resource("80", "patched"))] });
+  const renderer = { proxy: { envoyFilters: ["ns/f"] }, set: () => patched.sets[0], patchesOf: () => [] };
+  const entry: ClassEntry = { ...patched, renderer: renderer as unknown as Renderer, nodes: [] };
+  const roster = { version: 9, classes: [], where: createWhere(), patched: [entry] };
+  const verdict = judged([], [[stale]], { roster, isStale: (one) => one === stale, version: 6 });
+  expect(verdict.waiting).toEqual(["p0.ns", "p1.ns"]);
+});
+
+test.each<[Progress, readonly string[]]>([
+  ["has", ["p0.ns"]],
+  ["unasked", []],
+])("what could not be made again is awaited of who is behind with something else, and %s it", (progress, waiting) => {
+  const stale = resource("80", "old");
+  const behind = owner(fleet(1, everything, progress), { [types.route]: [layer(stale)] });
+  expect(judged([behind], [[stale]], { isStale: (one) => one === stale, version: 6 }).waiting).toEqual(waiting);
+});
+
+test.each<[Progress, number, readonly string[]]>([
+  ["refused", 0, ["p0.ns"]],
+  ["has", 1, []],
+])(
+  "while it is looked what proxies refuse, who refuses it is awaited, and who has it has it: %s",
+  (progress, acknowledged, waiting) => {
+    const route = resource("80");
+    const own = owner(fleet(1, everything, progress), { [types.route]: [layer(route)] });
+    expect(judged([own], [[route]], { isOpen: () => true })).toMatchObject({ acknowledged, waiting, refusing: [] });
+  },
+);

@@ -3,7 +3,8 @@ import { printable } from "../../lib/index.ts";
 import { envoyTypes, type Resource, type ResourceType } from "../../model/index.ts";
 import { type ProxyNode, type ProxyProgress, proxyName, shortName } from "../../xds/index.ts";
 import type { Crowd } from "./crowds.ts";
-import { createPartsOf, type Made, type Part, type Reach, reachFrom } from "./reach.ts";
+import type { Earlier } from "./earlier-generations.ts";
+import { createPartsOf, type Made, type Part, reachFrom } from "./reach.ts";
 import type { Roster } from "./roster.ts";
 
 export interface Verdict {
@@ -12,7 +13,7 @@ export interface Verdict {
   /** Those of them that have acknowledged all of it. */
   readonly acknowledged: number;
   readonly refusing: readonly Refusing[];
-  /** `pod.namespace` of those that have not answered yet. */
+  /** `pod.namespace` of those that have not answered yet, or that it could not be made for. */
   readonly waiting: readonly string[];
 }
 
@@ -35,8 +36,12 @@ export interface JudgeInputs {
   readonly isOpen: (node: ProxyNode) => boolean;
   /** Where a proxy is not sent the object, as it refuses it: what it refused. Undefined where that is never done. */
   readonly withheld: ((node: ProxyNode) => Refusing | undefined) | undefined;
-  /** What was made from the generation before: who still has it is not done. */
-  readonly before: Reach;
+  /** What was made from the generations before: who still has it is not done. */
+  readonly earlier: Earlier;
+  /** Of the graph, that has the object as it is now; 0 where it has not changed since everybody had it. */
+  readonly version: number;
+  /** Whether a resource is of before, as it could not be made again. */
+  readonly isStale: (resource: Resource) => boolean;
 }
 
 /** Who follows something of it and has that, and what is to be asked of whom. */
@@ -57,20 +62,21 @@ const nothing: readonly never[] = [];
 const nobody: ReadonlySet<ProxyNode> = new Set();
 
 export function* judgeSteps(inputs: JudgeInputs): Generator<undefined, Verdict> {
-  const { roster, before, withheld, isOpen } = inputs;
+  const { roster, earlier, withheld, isOpen } = inputs;
   const tally: Tally = { affected: 0, acknowledged: 0, refusing: [], waiting: [] };
   const without = withheld ? yield* withheldBy(roster, withheld, tally) : nobody;
   const { having, open } = yield* standingOf(inputs);
-  const departed = before.size > 0 ? yield* departedFrom(roster, before) : nothingDeparted;
+  const departed = earlier.size > 0 ? yield* departedFrom(roster, earlier) : nothingDeparted;
+  const stuck = new Set([...(yield* stuckWithout(inputs)), ...(yield* staleWith(inputs))]);
   for (const crowd of having) {
-    const isDone = !open.has(crowd) && !departed.has(crowd);
+    const isDone = !open.has(crowd) && !departed.has(crowd) && !stuck.has(crowd);
     if (isDone) count(tally, membersOf(crowd, without), { asked: 1, awaited: 0 });
   }
-  for (const crowd of new Set([...open.keys(), ...departed.keys()])) {
+  for (const crowd of new Set([...open.keys(), ...departed.keys(), ...stuck])) {
     const members = membersOf(crowd, without);
     const [proxy] = members;
     if (!proxy) continue;
-    const hasOld = departed.get(crowd)?.some((old) => isStillHad(proxy, old)) === true;
+    const hasOld = stuck.has(crowd) || departed.get(crowd)?.some((old) => isStillHad(proxy, old)) === true;
     const asked = (having.has(crowd) ? 1 : 0) + (hasOld ? 1 : 0);
     count(tally, members, { asked, awaited: hasOld ? 1 : 0 }, open.get(crowd), isOpen(proxy.node));
     yield;
@@ -124,15 +130,15 @@ function* standingOf({ roster, object, made }: JudgeInputs): Generator<undefined
 interface Departed {
   readonly type: ResourceType;
   readonly name: string;
-  readonly made: ReadonlySet<Resource>;
+  readonly hashes: ReadonlySet<string>;
 }
 
 const nothingDeparted: ReadonlyMap<Crowd, readonly Departed[]> = new Map();
 
-/** Of names that the generation before had a part in, and that are something else now, or nothing. */
+/** What the generations before had a part in, but for what is wanted now. */
 function* departedFrom(
   { classes }: Pick<Roster, "classes">,
-  before: Reach,
+  earlier: Earlier,
 ): Generator<undefined, ReadonlyMap<Crowd, readonly Departed[]>> {
   const found = new Map<Crowd, readonly Departed[]>();
   for (const { sets, crowds } of classes) {
@@ -140,9 +146,10 @@ function* departedFrom(
     const behind = crowds.filter(({ follows }) => !follows);
     if (behind.length === 0) continue;
     const departed = envoyTypes.flatMap((type, at) =>
-      [...before].flatMap(([name, made]) => {
-        const now = sets[at]?.get(name);
-        return now && made.has(now) ? [] : [{ type, name, made }];
+      [...earlier].flatMap(([name, hashes]) => {
+        const now = sets[at]?.get(name)?.hash;
+        const others = now !== undefined && hashes.has(now) ? hashes.difference(new Set([now])) : hashes;
+        return others.size === 0 ? [] : [{ type, name, hashes: others }];
       }),
     );
     if (departed.length > 0) for (const crowd of behind) found.set(crowd, departed);
@@ -151,9 +158,69 @@ function* departedFrom(
   return found;
 }
 
-function isStillHad(proxy: ProxyProgress, { type, name, made }: Departed): boolean {
-  const has = proxy.accepted(type, name);
-  return has !== undefined && made.has(has);
+/** Be it that it is on its way: then it is not everywhere either. */
+function isStillHad(proxy: ProxyProgress, { type, name, hashes }: Departed): boolean {
+  for (const { hash } of proxy.mayHave(type, name)) if (hashes.has(hash)) return true;
+  return false;
+}
+
+/**
+ * Whose class could not be made since the object changed, and has something else by a name that the object has a part in:
+ * be it another object's, nobody knows before it is made.
+ */
+function* stuckWithout(inputs: JudgeInputs): Generator<undefined, ReadonlySet<Crowd>> {
+  const { roster, object, made, earlier, version } = inputs;
+  const found = new Set<Crowd>();
+  const classes = roster.classes.filter(({ stuckAt = version }) => stuckAt < version);
+  if (classes.length === 0) return found;
+  const now = reachFrom(made);
+  const names = [...new Set([...now.keys(), ...earlier.keys()])];
+  const isOther = (name: string, had: Resource): boolean =>
+    now.get(name)?.has(had) !== true && (now.has(name) || earlier.get(name)?.has(had.hash) === true);
+  for (const { renderer, sets, crowds } of classes) {
+    // What it has of a filter is what the generation before has patched, and was taken for made from this one.
+    const isPatched = isFilterOf(renderer.proxy.envoyFilters, object);
+    const others = envoyTypes.flatMap((type, at) =>
+      names.flatMap((name) => {
+        const had = sets[at]?.get(name);
+        return had && isOther(name, had) ? [{ type, had }] : [];
+      }),
+    );
+    for (const crowd of crowds)
+      if (isPatched || others.some(({ type, had }) => isAskedFor(crowd, type, had))) found.add(crowd);
+    yield;
+  }
+  return found;
+}
+
+/** Who follows something that the object has a part in, and that could not be made again since it changed. */
+function* staleWith({ roster, made, version, isStale }: JudgeInputs): Generator<undefined, ReadonlySet<Crowd>> {
+  const found = new Set<Crowd>();
+  if (version === 0) return found;
+  const stale = made.flatMap((resources) => resources.filter(isStale));
+  if (stale.length === 0) return found;
+  const { having, open } = roster.where.standing(stale);
+  for (const crowd of having) found.add(crowd);
+  for (const [crowd, parts] of open)
+    if (parts.some(({ type, wanted }) => isAskedFor(crowd, type, wanted))) found.add(crowd);
+  for (const { sets, crowds } of roster.patched) {
+    const had = envoyTypes.flatMap((type, at) =>
+      stale.flatMap(({ name }) => {
+        const patched = sets[at]?.get(name);
+        return patched ? [{ type, patched }] : [];
+      }),
+    );
+    for (const crowd of crowds) if (had.some(({ type, patched }) => isAskedFor(crowd, type, patched))) found.add(crowd);
+    yield;
+  }
+  return found;
+}
+
+const isFilterOf = (filters: readonly string[], object: string): boolean =>
+  filters.some((filter) => object === `EnvoyFilter/${filter}`);
+
+function isAskedFor({ follows, proxies: [proxy] }: Crowd, type: ResourceType, had: Resource): boolean {
+  return follows ? follows[envoyTypes.indexOf(type)]?.has(had.name) === true : proxy.of(type, had) !== "unasked";
 }
 
 const membersOf = ({ proxies }: Crowd, without: ReadonlySet<ProxyNode>): readonly ProxyProgress[] =>

@@ -23,8 +23,12 @@ const conditionOf = (of: KubeObject | undefined) =>
     .map(readRecord)
     .find(({ type }) => type === "Programmed");
 
-/** Of routes only: what is new of them must not be answered. */
-const silentOnRoutes: Answers = ({ typeUrl }) => (typeUrl.endsWith("RouteConfiguration") ? "silence" : undefined);
+/** Of one type only: what is new of it must not be answered. */
+const silentOn =
+  (type: string): Answers =>
+  ({ typeUrl }) =>
+    typeUrl.endsWith(type) ? "silence" : undefined;
+const silentOnRoutes = silentOn("RouteConfiguration");
 
 describe("which proxies have an object", () => {
   let world: ControlledApi;
@@ -140,6 +144,28 @@ describe("which proxies have an object", () => {
       .toMatchObject({ generation: 2, isDone: false, waiting: ["a.default"] });
     await a?.answer(() => undefined);
     await condition(moved, "True");
+  });
+
+  test("who has what an earlier generation made is not done where the next one made what there was before it", async () => {
+    const security = "security.istio.io";
+    world.objects(security, "PeerAuthentication");
+    const policy = (mode: string) => object(`${security}/v1`, "PeerAuthentication", "mtls", { mtls: { mode } });
+    const edit = (spec: object) =>
+      world.admin.patch(watchedKind(security, "PeerAuthentication"), named("mtls"), "merge", { spec });
+    await condition(await world.create(policy("STRICT")), "True");
+    const [a] = proxies;
+    await a?.answer(silentOn("Listener"));
+    // The same bytes as without any.
+    await edit(policy("PERMISSIVE").spec as object);
+    await expect
+      .poll(() => asked("PeerAuthentication/default/mtls"))
+      .toMatchObject({ generation: 2, isDone: false, waiting: ["a.default"] });
+    const nobody = await edit({ selector: { matchLabels: { app: "nobody" } } });
+    await expect
+      .poll(() => asked("PeerAuthentication/default/mtls"))
+      .toMatchObject({ generation: 3, isDone: false, waiting: ["a.default"] });
+    await a?.answer(() => undefined);
+    await condition(nobody, "True");
   });
 
   test("what no proxy is sent anything for is said to be so", async () => {

@@ -2,6 +2,7 @@
 import type { Collection, Graph } from "../../collections/index.ts";
 import { envoyTypes, type KubeObject, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
+import { madeSet } from "../source/made-set.ts";
 
 /** By name; of one name there are as many as classes differ in it. */
 export type Reach = ReadonlyMap<string, ReadonlySet<Resource>>;
@@ -77,20 +78,24 @@ function add(found: Map<string, Set<Resource>>, resource: Resource): void {
   known.add(resource);
 }
 
-/** Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. */
+/**
+ * Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. Classes share layers of it,
+ * and a layer is gone through once.
+ */
 function* patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Generator<void, Reach> {
+  const object = `EnvoyFilter/${filter}`;
   const found = new Map<string, Set<Resource>>();
-  for (const { renderer } of rendered)
-    if (renderer.proxy.envoyFilters.includes(filter))
-      for (const type of envoyTypes) {
-        yield;
-        for (const [name, resource] of renderer.set(type).entries()) {
-          if (!renderer.patchesOf(resource).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
-          const known = found.get(name) ?? new Set();
-          found.set(name, known);
-          known.add(resource);
-        }
-      }
+  const seen = new Set<ResourceSet["layers"][number]>();
+  for (const { renderer } of rendered) {
+    if (!renderer.proxy.envoyFilters.includes(filter)) continue;
+    for (const layer of envoyTypes.flatMap((type) => madeSet(renderer, type)?.layers ?? [])) {
+      if (seen.has(layer)) continue;
+      seen.add(layer);
+      yield;
+      for (const resource of layer.values())
+        if (renderer.patchesOf(resource).some((patch) => patch.object === object)) add(found, resource);
+    }
+  }
   return found;
 }
 
@@ -112,7 +117,8 @@ export function createPartsOf(object: string, reach: Reach): PartsOf {
   return (renderer) =>
     envoyTypes.flatMap((type) => {
       if (renderer.proxy.envoyFilters.length > 0) return [...patchedParts(renderer, type, object, reach)];
-      const set = renderer.set(type);
+      const set = madeSet(renderer, type);
+      if (!set) return [];
       const known = bySet.get(set) ?? [...reachedParts(type, set, reach)];
       bySet.set(set, known);
       return known;
@@ -128,9 +134,9 @@ function* reachedParts(type: ResourceType, set: ResourceSet, reach: Reach): Gene
 
 /** What patches have changed is no longer what was made from the object, so that its causes are asked. */
 function* patchedParts(renderer: Renderer, type: ResourceType, object: string, reach: Reach): Generator<Part> {
-  const set = renderer.set(type);
+  const set = madeSet(renderer, type);
   for (const [name, made] of reach) {
-    const wanted = set.get(name);
+    const wanted = set?.get(name);
     if (!wanted) continue;
     const isPatched = renderer.patchesOf(wanted).length > 0;
     if (made.has(wanted) || (isPatched && renderer.causes(type, name).some((cause) => cause.object === object)))

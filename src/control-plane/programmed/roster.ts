@@ -3,18 +3,20 @@
  * what an object costs then is what was made from it. Proxies that are equally far with everything stand for each other.
  */
 import type { Graph } from "../../collections/index.ts";
-import { envoyTypes } from "../../model/index.ts";
+import { emptyResourceSet, envoyTypes } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import type { Ads, ProxyNode, ProxyProgress } from "../../xds/index.ts";
 import { politely } from "../politely.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { Stuck } from "../source/failed-classes.ts";
+import { madeSet } from "../source/made-set.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import { crowdsOf } from "./crowds.ts";
 import { createMadeOf } from "./reach.ts";
 import { createWhere, type Owner, type Where } from "./where.ts";
 
 export interface RosterSources {
   readonly graph: Pick<Graph, "version" | "sharedDependents">;
-  readonly resources: Pick<ControlledSource, "rendered" | "made">;
+  readonly resources: Pick<ControlledSource, "rendered" | "made" | "failedMoves">;
   readonly ads: Pick<Ads, "progress" | "moves">;
 }
 
@@ -29,7 +31,7 @@ export interface Roster {
   readonly madeOf: ReturnType<typeof createMadeOf>;
 }
 
-export interface ClassEntry extends Owner {
+export interface ClassEntry extends Owner, Stuck {
   readonly renderer: Renderer;
   readonly nodes: readonly ProxyNode[];
 }
@@ -48,7 +50,9 @@ export function createRosters(sources: RosterSources): Rosters {
   const { graph, resources, ads } = sources;
   /** Who has gone is not held for it. */
   let known: { readonly roster: WeakRef<Roster>; readonly key: string; readonly atMs: number } | undefined;
-  const keyNow = (): string => `${ads.moves} ${graph.version}`;
+  /** Whoever asks meanwhile waits for the same one, where all was made when it was begun and nothing has moved since. */
+  let making: { readonly roster: Promise<Roster>; readonly key: string } | undefined;
+  const keyNow = (): string => `${ads.moves} ${graph.version} ${resources.failedMoves}`;
 
   // While a change is made, classes come to it one after the other, and nobody says when.
   const isAllMade = (): boolean => resources.made === graph.version;
@@ -57,13 +61,24 @@ export function createRosters(sources: RosterSources): Rosters {
     return isSame ? known?.roster.deref() : undefined;
   };
 
+  const made = (key: string, isAll: boolean): Promise<Roster> => {
+    if (isAll && making?.key === key) return making.roster;
+    const begun = { key, roster: politely(rosterSteps(sources)) };
+    if (isAll) making = begun;
+    const end = (): void => {
+      if (making === begun) making = undefined;
+    };
+    void begun.roster.then(end, end);
+    return begun.roster;
+  };
+
   return {
     async current() {
       for (let attempt = 0; attempt < attempts; attempt++) {
         const found = kept();
         if (found) return found;
         const [key, atMs, isAll] = [keyNow(), performance.now(), isAllMade()];
-        const roster = await politely(rosterSteps(sources));
+        const roster = await made(key, isAll);
         if (roster.version !== graph.version) continue;
         known = isAll ? { roster: new WeakRef(roster), key, atMs } : undefined;
         return roster;
@@ -77,6 +92,9 @@ export function createRosters(sources: RosterSources): Rosters {
   };
 }
 
+/** It may have anything of what it was sent. */
+const neverMade: Stuck = { stuckAt: 0 };
+
 function* rosterSteps({ graph, resources, ads }: RosterSources): Generator<undefined, Roster> {
   const { version } = graph;
   const proxies = new Map<ProxyNode, ProxyProgress>();
@@ -85,13 +103,15 @@ function* rosterSteps({ graph, resources, ads }: RosterSources): Generator<undef
   const classes: ClassEntry[] = [];
   const patched: ClassEntry[] = [];
   const where = createWhere();
-  for (const { renderer, nodes } of [...resources.rendered()]) {
-    const sets = envoyTypes.map((type) => renderer.set(type));
+  for (const { renderer, nodes, ...known } of [...resources.rendered()]) {
+    const all = envoyTypes.map((type) => madeSet(renderer, type));
+    const sets = all.map((set) => set ?? emptyResourceSet);
+    const stuck = all.includes(undefined) ? neverMade : known;
     const crowds = crowdsOf(
       [...nodes].flatMap((node) => proxies.get(node) ?? []),
       sets,
     );
-    const entry = { renderer, sets, nodes: [...nodes], crowds };
+    const entry = { renderer, sets, nodes: [...nodes], crowds, ...stuck };
     classes.push(entry);
     if (renderer.proxy.envoyFilters.length === 0) where.add(entry);
     else patched.push(entry);

@@ -228,3 +228,55 @@ test.for(["the same leader", "the next leader"])("what reached nobody is looked 
     await world.close();
   }
 });
+
+test("refusals that come one after the other are looked at together", async () => {
+  const world = await startControlledApi();
+  const [group, kind] = ["networking.istio.io", "VirtualService"];
+  const objects = world.objects(group, kind);
+  let [looks, judged] = [0, 0];
+  let refuse = (): void => {};
+  try {
+    await world.create({
+      apiVersion: "networking.istio.io/v1",
+      kind,
+      metadata: { name: "a", namespace: "default" },
+      spec: { hosts: ["a"], http: [{ directResponse: { status: 200 } }] },
+    });
+    await world.until(group, kind, "default/a", (one) => one !== undefined);
+    runProgrammedStatus({
+      client: world.client,
+      kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
+      replicas: () => 1,
+      programmed: {
+        async of(_kind, key) {
+          judged++;
+          const { generation } = objects.get(key)?.metadata ?? {};
+          return { generation, isMade: true, affected: 1, acknowledged: 1, refusing: [], waiting: [] };
+        },
+        moves: "",
+        subscribe: () => () => {},
+      },
+      refusals: {
+        byObject() {
+          looks++;
+          return new Map([[`${kind}/default/a`, []]]);
+        },
+        subscribe(listener) {
+          refuse = listener;
+          return () => {};
+        },
+      },
+      now: () => new Date(0),
+      random: () => 0.5,
+      log: silentLogger,
+      signal: world.stop.signal,
+      times: { lookMs: 5 },
+    });
+    await expect.poll(() => judged).toBe(1);
+    for (let i = 0; i < 1000; i++) refuse();
+    await expect.poll(() => judged).toBe(2);
+    expect(looks).toBe(1);
+  } finally {
+    await world.close();
+  }
+});

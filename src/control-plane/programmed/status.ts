@@ -47,6 +47,9 @@ const handful = 10;
 /** and of more so many at a time: whoever changes something then waits for no more than a second of writes. */
 const batch = statusWritesPerSecond;
 
+/** Of all time, what goes into finding the objects of what is refused, is no more than one part of so many. */
+const refusalShare = 10;
+
 /** An object that is not known to be everywhere. */
 interface Open {
   /** Somebody may wait for it, or there are few. */
@@ -207,6 +210,20 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     timer = undefined;
   };
 
+  let refusalTimer: NodeJS.Timeout | undefined;
+  let refusalRestMs = 0;
+  const lookAtRefusals = (): void => {
+    refusalTimer = undefined;
+    const beganMs = performance.now();
+    // Also those that were refused, and may be no longer.
+    for (const id of [...refusals.byObject().keys(), ...rejected]) begin(id, true);
+    refusalRestMs = refusalShare * (performance.now() - beganMs);
+  };
+  /** Soon: a thousand proxies that refuse the same say so one after the other, and all of them are looked at each time. */
+  const refused = (): void => {
+    refusalTimer ??= setTimeout(lookAtRefusals, Math.max(lookMs, refusalRestMs)).unref();
+  };
+
   let seen = programmed.moves;
   const again = setInterval(() => {
     const { moves } = programmed;
@@ -218,10 +235,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const stops = [
     () => clearInterval(again),
     programmed.subscribe((id) => begin(id, true)),
-    // Also those that were refused, and may be no longer.
-    refusals.subscribe(() => {
-      for (const id of [...refusals.byObject().keys(), ...rejected]) begin(id, true);
-    }),
+    () => clearTimeout(refusalTimer),
+    refusals.subscribe(refused),
   ];
   const end = (): void => {
     clearInterval(timer);

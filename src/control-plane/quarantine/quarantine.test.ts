@@ -7,7 +7,7 @@ import type { KubeObject } from "../../model/index.ts";
 import { closeAll, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { allowSecrets, connectProxy, startPlane } from "../testing.ts";
+import { allowSecrets, connectProxy, scrape, startPlane } from "../testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
 import { refusedPatches } from "./testing.ts";
 
@@ -187,4 +187,28 @@ test("a proxy that refuses everything harms itself alone, and is forgotten when 
   hostile.close();
   await expect.poll(verdict, options).toMatchObject({ affected: 1, acknowledged: 1, refusing: [] });
   expect(listeners).toHaveLength(before);
+});
+
+test("what is withheld from a proxy is nobody's refusal once it has gone, though it refused nothing in the end", async () => {
+  const world = await startControlledApi();
+  open.push(world.close);
+  await allowSecrets(world);
+  const plane = await startPlane(world);
+  open.push(plane.close);
+  let isBare = false;
+  const picky = await connectProxy(plane, "picky.default", [], ({ typeUrl, resources }) => {
+    if (!typeUrl.endsWith(".Listener")) return undefined;
+    const isStamped = resources.some(({ resource }) => Buffer.from(resource?.value ?? []).includes("x-stamp"));
+    isBare = !isStamped;
+    return isStamped ? "no stamps" : undefined;
+  });
+  const refused = async (): Promise<string | undefined> =>
+    /^fairlead_refused_objects (.*)$/m.exec(await scrape(plane))?.[1];
+  await world.create(filter("stamp", { ...stamp("yes"), match: { context: "SIDECAR_INBOUND" } }));
+  await expect.poll(refused).toBe("1");
+  await expect.poll(() => isBare).toBe(true);
+  // By then nobody looks at it any longer.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  picky.close();
+  await expect.poll(refused).toBe("0");
 });

@@ -10,7 +10,7 @@ import type { ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Ads, type ProxyNode, type ProxyProgress, proxyName } from "../../xds/index.ts";
 import type { Refusal } from "../refusals.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Before, Filter, Generations } from "./generations.ts";
 import { suspectsOf } from "./suspects.ts";
 
@@ -56,6 +56,8 @@ export interface Quarantine {
   of(node: ProxyNode, filter: string): Refusal | undefined;
   /** Whether it is still to be found what it is that a proxy refuses. */
   isOpen(node: ProxyNode): boolean;
+  /** How many proxies are remembered; tests count with it. */
+  readonly remembered: number;
   close(): void;
 }
 
@@ -95,13 +97,15 @@ export function createQuarantine({
     isDue = false;
     const proxies = [...ads.refusingProgress(cases)];
     const present = new Set(proxies.map(({ node }) => node));
-    for (const node of cases.keys()) if (!present.has(node)) cases.delete(node);
+    const left = [...cases.keys()].filter((node) => !present.has(node));
+    for (const node of left) cases.delete(node);
+    if (left.length > 0) dropUnused();
     const before = open.size;
     open.clear();
     for (const proxy of proxies) if (!examine(proxy)) open.add(proxy.node);
     // One that never answers is looked at ever more rarely.
     if (open.size > 0 && !isDue) lookIn(Math.min(maxMs, pauseMs * 2));
-    if (open.size < before) onChange();
+    if (open.size < before || left.length > 0) onChange();
   }
 
   /** False where it is to be looked at again. */
@@ -209,6 +213,9 @@ export function createQuarantine({
       return held && refusalOf(node, held);
     },
     isOpen: (node) => isDue || open.has(node),
+    get remembered() {
+      return cases.size;
+    },
     close() {
       stop();
       clearTimeout(timer);

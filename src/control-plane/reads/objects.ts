@@ -8,7 +8,7 @@ import { shortName } from "../../xds/index.ts";
 import type { ObjectProblem } from "../controllers/find-problems.ts";
 import { createPartsOf, type Programmed, reachSteps, sayVerdict } from "../programmed/index.ts";
 import type { Refusal } from "../refusals.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import { type Changes, written } from "./changes/index.ts";
 import { problemsOf, refused } from "./findings.ts";
 

@@ -9,7 +9,7 @@ import { findProblems, type ProblemInputs } from "../controllers/find-problems.t
 import type { ShowResource } from "../debug/config-dump.ts";
 import type { Programmed } from "../programmed/index.ts";
 import type { Refusal } from "../refusals.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { TapSessions, Traffic } from "../traffic/index.ts";
 import { createHistoryFile, followChanges } from "./changes/index.ts";

@@ -5,7 +5,7 @@ import type { Cause, ResourceReads } from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import { leadsTo } from "./leads-to.ts";
 import { searchResources } from "./search.ts";
 

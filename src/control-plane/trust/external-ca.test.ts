@@ -6,7 +6,7 @@ import { controlPlane } from "../../apiserver/index.ts";
 import { createSelfSignedBundle, type SigningBundle } from "../../ca/index.ts";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../../gen/istio/auth_pb.js";
 import { kubeKinds, requestToken } from "../../kube/index.ts";
-import { readList, readRecord, readText } from "../../lib/index.ts";
+import { FairleadError, readList, readRecord, readText } from "../../lib/index.ts";
 import {
   chainsTo,
   createCsr,
@@ -112,8 +112,13 @@ async function playSigners(): Promise<void> {
     const answer = leaf
       ? { certificate: Buffer.from(formatBundle([leaf, ...(signer?.roots ?? [])])).toString("base64") }
       : { conditions: [{ type: "Failed", status: "True", reason: "Unknown", message: "nobody of that name" }] };
-    await world.admin.patch(requests, ref, "merge", { status: answer }, { subresource: "status" });
+    // Whoever asked may have given up meanwhile, and taken the request away.
+    await world.admin.patch(requests, ref, "merge", { status: answer }, { subresource: "status" }).catch(unlessGone);
   }
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof FairleadError && error.code === "not-found")) throw error;
 }
 const rootOf = (name: string): string => formatBundle(cas.get(name)?.roots ?? []);
 

@@ -352,8 +352,8 @@ test("Secret cacerts counts as soon as it changes: a new signer at once, a new r
   const bundle = { certificate: signer, key: key.privateKey, chain: [signer], roots: theirs.roots };
   await put({ ...formatSigningBundle(bundle) });
   await expect.poll(async () => (await listener.fetchCertificate()).length, patient).toBe(3);
-  const chainEnds = `\ncitadel_server_cert_chain_expiry_timestamp ${Math.floor(signer.validToDate.getTime() / 1000)}\n`;
-  expect(await scrape(of)).toContain(chainEnds);
+  const chainEnds = Math.floor(signer.validToDate.getTime() / 1000);
+  expect(await scrape(of)).toContain(`\ncitadel_server_cert_chain_expiry_timestamp ${chainEnds}\n`);
   expect(await scrape(of)).toMatch(/^citadel_server_cert_chain_expiry_seconds 3[45]\d\d\.?\d*$/m);
 
   // The root itself again: there is no chain whose end could be told.

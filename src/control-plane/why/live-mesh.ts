@@ -9,7 +9,7 @@ import { formatIdentity, type Proxy } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Ads, type ProxyNode, type ProxyStatus, parseNodeId } from "../../xds/index.ts";
 import { addressesOf } from "../proxy-of-node.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { type ExplainedMesh, type ExplainedProxy, explainedName } from "./explained-mesh.ts";
 import { factsOf } from "./offline-mesh.ts";

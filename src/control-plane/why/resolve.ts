@@ -8,6 +8,7 @@ import {
   isTls,
   matchesLabels,
   parsePodName,
+  portByNumber,
   type Service,
   type ServicePort,
 } from "../../model/index.ts";
@@ -98,7 +99,7 @@ function throughGateway(question: Question, proxy: ExplainedProxy, explained: Ex
   const { destination, from = outsideClient } = question;
   const view = explained.view(proxy);
   const wanted = destination.port ?? (destination.scheme === "https" || destination.scheme === "tls" ? 443 : 80);
-  const port = explained.targets(proxy).find((target) => target.port === wanted)?.targetPort ?? wanted;
+  const port = targetOf(wanted, proxy, explained) ?? wanted;
   const scheme = destination.scheme ?? (wanted === 443 ? "https" : "http");
   const request = requestOf(question, scheme, wanted);
   const assumptions =
@@ -114,13 +115,21 @@ function throughGateway(question: Question, proxy: ExplainedProxy, explained: Ex
   };
 }
 
+/** Where the gateway listens for a port of its Service. */
+function targetOf(wanted: number, proxy: ExplainedProxy, { mesh, targets }: ExplainedMesh): number | undefined {
+  return targets(proxy).find(({ service: key, port, portName }) => {
+    const service = port === wanted ? mesh.service(key) : undefined;
+    return service && portByNumber(service.ports, wanted)?.name === portName;
+  })?.targetPort;
+}
+
 /** No proxy on the caller's side: the connection comes to the server's as it is. */
 function fromOutside(question: Question, explained: ExplainedMesh): Asked {
   const { destination, from = outsideClient } = question;
   const service = findService(destination.host, question.namespace, explained);
   const port = findPort(question, service);
   const scheme = schemeOf(question, service, port);
-  const servicePort = service?.ports.find((one) => one.port === port);
+  const servicePort = service && portByNumber(service.ports, port);
   const [endpoint] = service && servicePort ? explained.mesh.endpoints(service.key, servicePort) : [];
   const address = endpoint?.addresses[0] ?? destination.host;
   const server = explained.world.proxyAt(address);
@@ -187,10 +196,10 @@ const schemeOfPort = (protocol: ServicePort["protocol"]): Scheme =>
 /** What was asked for, or what the port is for; a path or a header can only be of HTTP. */
 function schemeOf({ destination, method, headers }: Question, service: Service | undefined, port: number): Scheme {
   if (destination.scheme !== undefined) return destination.scheme;
-  const known = service?.ports.find((one) => one.port === port);
+  const known = service && portByNumber(service.ports, port);
   if (service && !known && destination.port !== undefined && service.ports.length > 0)
     throw new FairleadError("not-found", `${service.host} has no port ${port}`, {
-      hint: `it has ${service.ports.map((one) => one.port).join(", ")}`,
+      hint: `it has ${service.ports.map((one) => (one.protocol === "UDP" ? `${one.port} for UDP` : one.port)).join(", ")}`,
     });
   if (destination.path !== undefined || method !== undefined || headers.length > 0)
     return known && isHttp2(known.protocol) && isGrpc(known.protocol) ? "grpc" : "http";
@@ -208,7 +217,7 @@ function addressOf(
     .map((address) => address.replace(/\/\d+$/, ""))
     .filter((address) => parseIp(address));
   if (own !== undefined) return { address: own, assumption: [] };
-  const servicePort = service?.ports.find((one) => one.port === port);
+  const servicePort = service && portByNumber(service.ports, port);
   const endpoints = service?.headless && servicePort ? mesh.endpoints(service.key, servicePort) : [];
   const [first] = endpoints;
   if (first?.addresses[0] !== undefined)

@@ -7,7 +7,7 @@ import { measureModel } from "../model-metrics.ts";
 import { countObjects } from "../object-metrics.ts";
 import { measureParts } from "../part-metrics.ts";
 import { refusalsByObject } from "../refusals.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { Plane } from "./plane.ts";
 import type { Xds } from "./xds.ts";

@@ -10,7 +10,7 @@ import { createDiffView, createLiveDiff } from "../diff/index.ts";
 import { createPage, kindNames } from "../page.ts";
 import type { PatchReports } from "../patch-reports.ts";
 import { createProgrammed, createProgrammedView, type Programmed } from "../programmed/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { createTapSessions, createTapView, createTrafficView, type Traffic } from "../traffic/index.ts";
 import { createTrustView, type Trust } from "../trust/index.ts";
@@ -55,6 +55,7 @@ export function createReading(plane: Plane, inputs: ReadingInputs): Reading {
     withheld: quarantine.of,
     isOpen: quarantine.isOpen,
     isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
+    onFault: (error) => log.error(`who has what objects made before: ${String(error)}`),
   });
   // What becomes of a request, by what proxies have been sent; and what a change would do to them, before it is one.
   const why = createLiveWhy({ ...{ stages, ads, resources, now }, objectOf: createObjectOf(kinds, watched.objects) });

@@ -2,14 +2,14 @@
 import { createEnvoyTypes, type EnvoyTypes, type RenderFault } from "../../render/index.ts";
 import type { ResourceSource } from "../../xds/index.ts";
 import { pushEndpointsAtOnce } from "../endpoints-at-once.ts";
-import { createFreshSource } from "../fresh-source.ts";
 import { createIncrementalCheck, incrementalReports } from "../incremental-check.ts";
 import { createPatchReports, forgetChanged, type PatchReports } from "../patch-reports.ts";
 import { proxyOfNode } from "../proxy-of-node.ts";
 import { createPushReasons } from "../push-reasons.ts";
 import { createRenderProblems } from "../render-problems.ts";
-import { type ControlledSource, createResourceSource } from "../resource-source.ts";
 import type { SecretAccess } from "../secret-access.ts";
+import { createFreshSource } from "../source/fresh-source.ts";
+import { type ControlledSource, createResourceSource } from "../source/resource-source.ts";
 import type { Stages, StagesOptions } from "../stages.ts";
 import type { Plane } from "./plane.ts";
 

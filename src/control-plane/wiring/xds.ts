@@ -4,8 +4,8 @@ import type { Source } from "../../collections/index.ts";
 import { versionInfo } from "../../ops/index.ts";
 import { type Ads, type AdsOptions, createAds, type OtherTypes, type ResourceSource } from "../../xds/index.ts";
 import { createGenerations, createQuarantine, type Filter, type Quarantine } from "../quarantine/index.ts";
-import { findRefusals, type Refusal } from "../refusals.ts";
-import type { ControlledSource } from "../resource-source.ts";
+import { findRefusals, type Refusal, sharedCauses } from "../refusals.ts";
+import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { Plane } from "./plane.ts";
 
@@ -62,10 +62,7 @@ export function createXds({ options, graph, metrics, signal }: Plane, inputs: Xd
   return {
     ads,
     quarantine,
-    refusals: () => [
-      ...findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []),
-      ...quarantine.refusals(),
-    ],
+    refusals: () => [...findRefusals(ads.refusing(), sharedCauses(resources.rendererOf)), ...quarantine.refusals()],
     onRefusals(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

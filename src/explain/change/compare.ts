@@ -1,13 +1,13 @@
 /** What a proxy is sent before and after, and which names differ, in; the differences in words out. */
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
-import { type Resource, type ResourceSet, type ResourceType, types } from "../../model/index.ts";
+import { type Resource, type ResourceSet, type ResourceType, routeHostName, types } from "../../model/index.ts";
 import type { Change, Pair } from "./change.ts";
 import { clusterChanges } from "./cluster.ts";
 import { clusterWord, parseClusterName } from "./cluster-name.ts";
 import { decoded } from "./decoded.ts";
 import { endpointChanges, endpointCount } from "./endpoint.ts";
 import { listenerChanges } from "./listener.ts";
-import { routeChanges } from "./route.ts";
+import { differingHosts, routeChanges } from "./route.ts";
 
 /** A difference of one resource. */
 export interface Difference extends Pair {
@@ -22,6 +22,8 @@ export interface Sent {
 export interface Comparison {
   /** The differences of one proxy. What many proxies share is put into words once. */
   changes(differences: readonly Difference[], after: Sent): readonly Change[];
+  /** The virtual hosts of a route configuration that differ, as `route/host`. */
+  hosts(difference: Difference): readonly string[];
 }
 
 export function createComparison(): Comparison {
@@ -30,6 +32,13 @@ export function createComparison(): Comparison {
     const key = `${type} ${name} ${before?.hash} ${after?.hash}`;
     const found = known.get(key) ?? words[type]?.({ before, after }) ?? other(type, name, { before, after });
     known.set(key, found);
+    return found;
+  };
+  const hosts = new Map<string, readonly string[]>();
+  const hostsOf = ({ name, before, after }: Difference): readonly string[] => {
+    const key = `${name} ${before?.hash} ${after?.hash}`;
+    const found = hosts.get(key) ?? differingHosts({ before, after }).map((host) => routeHostName(name, host));
+    hosts.set(key, found);
     return found;
   };
   const fresh = new Map<string, readonly string[]>();
@@ -41,6 +50,7 @@ export function createComparison(): Comparison {
   };
   return {
     changes: (differences, after) => [...differences.flatMap(wordsOf), ...deadEnds(differences, after, newNeeds)],
+    hosts: (difference) => (difference.type === types.route ? hostsOf(difference) : []),
   };
 }
 

@@ -23,53 +23,82 @@ export function routeChanges(pair: Pair): readonly Change[] {
   const subject = "";
   if (!before) return [{ subject, text: `routes ${name} are new` }];
   if (!after) return [{ subject, text: `routes ${name} are gone` }];
-  const [old, now] = [hostsOf(before), hostsOf(after)];
-  const names = new Set([...old.keys(), ...now.keys()]);
-  const changes = [...names].flatMap((host) => {
-    const [was, is] = [old.get(host), now.get(host)];
-    return was?.hash === is?.hash && was ? [] : hostChanges(subjectOf(host), was?.host(), is?.host());
-  });
+  const [old, now] = hostsOfBoth(pair);
+  const changes = [...changedHosts(old, now)].flatMap(hostChanges);
   if (changes.length > 0) return changes;
   const [a, b] = [decoded(RouteConfigurationSchema, before), decoded(RouteConfigurationSchema, after)];
   const fields = a && b ? fieldDifferences(a, b, ["virtualHosts"]) : [];
-  return fields.length > 0
-    ? fields.map((text) => ({ subject, text: `routes ${name}: ${text}` }))
-    : [{ subject, text: `routes ${name}: virtual hosts are in another order` }];
+  if (fields.length > 0) return fields.map((text) => ({ subject, text: `routes ${name}: ${text}` }));
+  const isSameOrder = old.every(({ hash }, i) => hash === now[i]?.hash);
+  return isSameOrder ? [] : [{ subject, text: `routes ${name}: virtual hosts are in another order` }];
+}
+
+/** Names of virtual hosts that differ; of one that only one side has, all of its own. */
+export function differingHosts(pair: Pair): readonly string[] {
+  const changed = [...changedHosts(...hostsOfBoth(pair))];
+  return [...new Set(changed.flatMap(({ was, is }) => (is ?? was)?.name ?? []))];
 }
 
 interface Host {
+  /** Patches may add several of one name. */
+  readonly name: string;
   readonly hash: string;
   host(): VirtualHost | undefined;
 }
 
-/** By name; only those that somebody looks at are decoded where the configuration comes apart. */
-export function hostsOf(resource: Resource): ReadonlyMap<string, Host> {
-  const parts = resource.hosts?.();
+/** Only those that somebody looks at are decoded where the configuration comes apart. */
+export function hostsOf(resource: Resource, isApart = true): readonly Host[] {
+  const parts = isApart ? resource.hosts?.() : undefined;
   if (parts)
-    return new Map(
-      routeHosts(parts).map((host) => [
-        host.name.slice(resource.name.length + 1),
-        { hash: host.hash, host: () => decoded(VirtualHostSchema, host) },
-      ]),
-    );
+    return routeHosts(parts).map((host) => ({
+      ...{ name: host.name.slice(resource.name.length + 1), hash: host.hash },
+      host: () => decoded(VirtualHostSchema, host),
+    }));
   const whole: RouteConfiguration | undefined = decoded(RouteConfigurationSchema, resource);
-  return new Map(
-    (whole?.virtualHosts ?? []).map((host) => [
-      host.name,
-      { hash: Buffer.from(toBinary(VirtualHostSchema, host)).toString("base64"), host: () => host },
-    ]),
-  );
+  return (whole?.virtualHosts ?? []).map((host) => ({
+    ...{ name: host.name, hash: Buffer.from(toBinary(VirtualHostSchema, host)).toString("base64") },
+    host: () => host,
+  }));
 }
 
-const subjectOf = (host: string): string => host.replace(/:\d+$/, "");
+/** Patched ones do not come apart, and hashes of the others' hosts are made in another way. */
+function hostsOfBoth({ before, after }: Pair): readonly [before: readonly Host[], after: readonly Host[]] {
+  const isApart = [before, after].every((resource) => !resource || resource.hosts !== undefined);
+  const hosts = (resource: Resource | undefined): readonly Host[] => (resource ? hostsOf(resource, isApart) : []);
+  return [hosts(before), hosts(after)];
+}
 
-function hostChanges(
-  subject: string,
-  before: VirtualHost | undefined,
-  after: VirtualHost | undefined,
-): readonly Change[] {
-  if (!before) return [{ subject, text: "has routes now" }];
-  if (!after) return [{ subject, text: "has no routes any more", risk: "deny" }];
+interface HostPair {
+  readonly was: Host | undefined;
+  readonly is: Host | undefined;
+  /** Others have the name too. */
+  readonly isOneOfMany: boolean;
+}
+
+/** By name. Of several with one name those that have stayed as they were are set aside first: the others are in their order. */
+function* changedHosts(before: readonly Host[], after: readonly Host[]): Generator<HostPair> {
+  const [old, now] = [byName(before), byName(after)];
+  for (const name of new Set([...old.keys(), ...now.keys()])) {
+    const [had, has] = [old.get(name) ?? [], now.get(name) ?? []];
+    const [gone, come] = [without(had, has), without(has, had)];
+    for (let i = 0; i < Math.max(gone.length, come.length); i++)
+      yield { was: gone[i], is: come[i], isOneOfMany: Math.max(had.length, has.length) > 1 };
+  }
+}
+
+const byName = (hosts: readonly Host[]): ReadonlyMap<string, readonly Host[]> => Map.groupBy(hosts, ({ name }) => name);
+
+function without(hosts: readonly Host[], others: readonly Host[]): readonly Host[] {
+  const hashes = new Set(others.map(({ hash }) => hash));
+  return hosts.filter(({ hash }) => !hashes.has(hash));
+}
+
+function hostChanges({ was, is, isOneOfMany }: HostPair): readonly Change[] {
+  const [before, after] = [was?.host(), is?.host()];
+  const subject = (is ?? was)?.name.replace(/:\d+$/, "") ?? "";
+  const domains = isOneOfMany ? ` for ${(after ?? before)?.domains.join(", ")}` : "";
+  if (!before) return [{ subject, text: `has routes${domains} now` }];
+  if (!after) return [{ subject, text: `has no routes${domains} any more`, risk: "deny" }];
   const changes = [
     ...routesChanges(subject, before.routes, after.routes),
     ...fieldDifferences(before, after, ["routes", "name"]).map((text) => ({ subject, text })),

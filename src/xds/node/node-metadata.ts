@@ -46,13 +46,16 @@ export function checkMetadata(metadata: unknown): Readonly<Record<string, unknow
   if (!isRecord(metadata)) throw new FairleadError("invalid", "the node's metadata is not a struct");
   const copy = createCopier()(metadata, 0);
   if (!isRecord(copy)) throw new FairleadError("invalid", "the node's metadata is not a struct");
-  for (const [key, value] of Object.entries(copy))
-    if (value !== null && checks.get(key)?.(value) === false)
+  for (const key in copy)
+    if (copy[key] !== null && checks.get(key)?.(copy[key]) === false)
       throw new FairleadError("invalid", `the node's metadata has a wrong type, or a name that is too long, in ${key}`);
   return copy;
 }
 
-/** Copies into objects without prototype, so that a key such as `__proto__` is data, and counts on the way. */
+/**
+ * Counts on the way, and copies into objects without prototype, so that a key such as `__proto__` is data. What has none
+ * already is what `readNode` has made, and nobody else has it.
+ */
 function createCopier(): (value: unknown, depth: number) => unknown {
   let length = 0;
   let values = 0;
@@ -70,10 +73,11 @@ function createCopier(): (value: unknown, depth: number) => unknown {
     if (typeof value === "string") count(value);
     if (Array.isArray(value)) return value.map((one) => copy(one, depth + 1));
     if (!isRecord(value)) return value;
-    const out: Record<string, unknown> = Object.create(null);
-    for (const [key, one] of Object.entries(value)) {
+    const isOurs = Object.getPrototypeOf(value) === null;
+    const out: Record<string, unknown> = isOurs ? value : Object.create(null);
+    for (const key of Object.keys(value)) {
       count(key);
-      out[key] = copy(one, depth + 1);
+      out[key] = copy(value[key], depth + 1);
     }
     return out;
   };

@@ -10,6 +10,7 @@ import type { StreamState } from "../stream/stream-state.ts";
 import type { Versions } from "../stream/version.ts";
 import type { AdsLimits, AdsOptions, Authenticate } from "./ads-options.ts";
 import type { Incoming } from "./incoming.ts";
+import type { RejectCounts, StreamRejects } from "./reject-counts.ts";
 import type { Turns } from "./turns.ts";
 import type { VersionCounts } from "./version-counts.ts";
 import type { Encode } from "./wire.ts";
@@ -30,6 +31,8 @@ export interface AdsShared {
   readonly perClient: Map<string, number>;
   /** And by the version of the proxy. */
   readonly perVersion: VersionCounts;
+  /** What they refuse, by proxy. */
+  readonly rejects: RejectCounts;
   readonly nextId: () => number;
   /** Answers of proxies, and streams that have ended. */
   readonly moves: { count: number };
@@ -45,14 +48,17 @@ export interface Connection {
   readonly variant: "sotw" | "delta";
   readonly connectedAt: Date;
   readonly state: StreamState;
+  readonly rejects: StreamRejects;
   /** Of answers to questions of other types that were given last. */
   readonly otherNonces: Set<string>;
   /** Of names that were asked for since they were last counted, with those that were held then. */
   nameBytes: number;
   /** Likewise, how many of them are long. */
   longNames: number;
-  /** Whether the proxy refuses something that it was sent last. */
+  /** Whether the proxy refuses something that it was sent last, */
   refuses: boolean;
+  /** or ever has: somebody may remember it. */
+  hasRefused: boolean;
   readonly close: (reason: RpcError) => void;
 }
 

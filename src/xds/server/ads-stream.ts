@@ -1,7 +1,7 @@
 /** One ADS stream: who calls is checked, then requests change its state and the pusher sends what follows from it. */
 import { healthType } from "../../model/index.ts";
 import { RpcError, status, type Take } from "../../rpc/index.ts";
-import { checkIdentity, parseNode } from "../node/node.ts";
+import { checkIdentity, parseNode, proxyName } from "../node/node.ts";
 import { takesVirtualHosts } from "../node/takes-hosts.ts";
 import type { ProxyNode } from "../source.ts";
 import type { Held } from "../stream/hold-back.ts";
@@ -102,15 +102,19 @@ function serveProxy(
   const connection: Connection = {
     ...{ id, node, identity, variant, state, pod: proven?.pod },
     peer: call.peer.address,
+    rejects: shared.rejects.open(proxyName(node)),
     connectedAt: options.now(),
     nameBytes: 0,
     longNames: 0,
     otherNonces: new Set(),
-    refuses: false,
+    ...{ refuses: false, hasRefused: false },
     close: end,
   };
   const due = createDue(session.ready, createPace(limits.requestsPerSecond, call.signal));
+  let isClosed = false;
   const take = (incoming: Incoming): Promise<void> | undefined => {
+    // It may have waited for longer than its stream was there.
+    if (isClosed) return undefined;
     const answered = receive(shared, connection, stream, incoming);
     pusher.kick();
     return answered;
@@ -124,6 +128,7 @@ function serveProxy(
   return {
     receive: (incoming) => due()?.then(() => take(incoming)) ?? take(incoming),
     close() {
+      isClosed = true;
       clearInterval(recheck);
       pusher.stop();
       session.close();
@@ -133,8 +138,9 @@ function serveProxy(
       if (left > 0) shared.perClient.set(client, left);
       else shared.perClient.delete(client);
       uncount();
+      connection.rejects.close();
       options.log.info("connection ended", { proxy: id });
-      if (connection.refuses) options.onRefusals?.();
+      if (connection.hasRefused) options.onRefusals?.();
     },
   };
 }

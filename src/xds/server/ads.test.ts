@@ -4,6 +4,7 @@ import { type AddressInfo, connect as connectSocket, createServer } from "node:n
 import { create, fromBinary, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
@@ -17,7 +18,9 @@ import {
 import { FairleadError, silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
+import { noMetrics } from "../metrics.ts";
 import { createMemorySource, type MemorySource, resource } from "../testing.ts";
+import { virtualHostType } from "../type-info.ts";
 import { type Ads, createAds } from "./ads.ts";
 import type { AdsOptions, Authenticate, Proven } from "./ads-options.ts";
 
@@ -37,6 +40,8 @@ let counts: Map<string, number>;
 async function start(options: Partial<AdsOptions> = {}, authenticate: Authenticate = () => undefined): Promise<number> {
   counts = new Map();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  const set = (name: string, value: number, labels = {}): void =>
+    void counts.set([name, ...Object.values(labels)].join(" "), value);
   ads = createAds({
     source,
     identifier: '{"Component":"istiod"}',
@@ -44,7 +49,7 @@ async function start(options: Partial<AdsOptions> = {}, authenticate: Authentica
     log: silentLogger,
     now: () => new Date(),
     uuid: randomUUID,
-    metrics: { count, observe: () => {}, set: () => {} },
+    metrics: { ...noMetrics, count, set },
     ...options,
   });
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
@@ -212,12 +217,33 @@ describe("a stock gRPC client", () => {
     ]);
     expect(proxy?.types[1]?.lastError).toMatch(/^r is bad x+$/);
     expect(proxy?.types[1]?.lastError.length).toBeLessThanOrEqual(4096);
-    expect(counts.get("pilot_xds_rds_reject")).toBe(1);
+    expect(counts.get("pilot_xds_rds_reject pod.default InvalidArgument")).toBe(1);
     expect(counts.get("pilot_total_xds_rejects")).toBe(1);
     stream.end();
     expect(await stream.ended).toMatchObject({ code: grpc.status.OK });
     expect(ads.status()).toEqual([]);
     expect(source.connected).toEqual([]);
+  });
+
+  test("virtual hosts that are refused one by one count as routes", async () => {
+    const routes = { name: "r", virtualHosts: [{ name: "web", domains: ["web"] }] };
+    const config = toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, routes));
+    source.set({ [RDS]: [resource("r", config)] });
+    const stream = delta(await start({ virtualHosts: true }));
+    const userAgentVersionType = {
+      case: "userAgentBuildVersion" as const,
+      value: { version: { majorNumber: 1, minorNumber: 37 } },
+    };
+    stream.request({
+      node: { ...node(), userAgentName: "envoy", userAgentVersionType },
+      typeUrl: RDS,
+      resourceNamesSubscribe: ["r"],
+    });
+    stream.request({ typeUrl: RDS, responseNonce: (await stream.next()).nonce });
+    const { typeUrl, nonce: responseNonce } = await stream.next();
+    expect(typeUrl).toBe(virtualHostType);
+    stream.request({ typeUrl, responseNonce, errorDetail: { code: 13, message: "r/web is bad" } });
+    await expect.poll(() => counts.get("pilot_xds_rds_reject pod.default Internal")).toBe(1);
   });
 
   test("an operator can end a stream", async () => {

@@ -17,6 +17,7 @@ import { takeVersions } from "./initial-versions.ts";
 import { checkNodeSize, deltaNode, sotwNode } from "./node-size.ts";
 import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
 import { createFollowerOf, type ProxyStatus, proxyStatus, type TypeFollower } from "./proxy-status.ts";
+import { createRejectCounts } from "./reject-counts.ts";
 import { createReadSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
 import { createVersionCounts } from "./version-counts.ts";
@@ -83,6 +84,7 @@ export function createAds(options: AdsOptions): Ads {
     connections: new Map(),
     perClient: new Map(),
     perVersion: createVersionCounts(metrics),
+    rejects: createRejectCounts(metrics),
     nextId: () => ++lastId,
     moves: { count: 0 },
   };
@@ -181,10 +183,4 @@ function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incom
 /** Who follows nothing only asks, as istioctl does. */
 const isFollowing = (state: Connection["state"]): boolean => state.states().next().done !== true;
 
-function isRefusing({ state }: Connection): boolean {
-  for (const one of state.states()) {
-    if (one.lastError !== "") return true;
-    for (const _name of one.refusedNames()) return true;
-  }
-  return false;
-}
+const isRefusing = ({ state }: Connection): boolean => state.states().some(({ refuses }) => refuses);

@@ -4,7 +4,7 @@
  * the same chunk for every stream. What is kept is bounded, and goes when it is quiet. A list has thousands of resources
  * and each class of proxies its own: loops count, as an iterator makes an object for each of them.
  */
-import { dropOldest } from "../../lib/index.ts";
+import { dropOldest, joinKept } from "../../lib/index.ts";
 
 export interface BodyResource {
   readonly hash: string;
@@ -94,7 +94,7 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
     if (known.joined) return known.joined;
     const pieces: Uint8Array[] = [];
     for (const resource of known.list) addPieces(pieces, resource);
-    known.joined = Buffer.concat(pieces);
+    known.joined = joinKept(pieces);
     kept += known.joined.length;
     bound();
     return known.joined;

@@ -320,7 +320,7 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
       told.push(...types.map(shortName), ...(message.includes(nameOf(0)) ? [nameOf(0)] : []));
       return false;
     });
-    await until(() => inSync(second.server), "the proxy to come back", 20_000);
+    await until(() => inSync(second.server), "the proxy to come back");
     expect(told).toEqual(["CDS", "EDS", "LDS", "RDS"]);
   });
 
@@ -401,7 +401,7 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
     await first.rpc.close();
     put(1);
     const second = await serve(first.xdsPort);
-    await until(() => inSync(second.server) && traffic.answers.has("odd"), "the config of the second", 20_000);
+    await until(() => inSync(second.server) && traffic.answers.has("odd"), "the config of the second");
     await traffic.stop();
     expect([...traffic.answers.keys()].sort()).toEqual(["even", "odd"]);
   });

@@ -15,6 +15,7 @@ import { silentLogger } from "../../lib/index.ts";
 import { type ResourceType, types } from "../../model/index.ts";
 import { messageChunks } from "../../rpc/frame.ts";
 import { type ClientStream, createRpcClient, createRpcServer, protoMethod } from "../../rpc/index.ts";
+import { noMetrics } from "../metrics.ts";
 import type { ResourceSource } from "../source.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { createAds } from "./ads.ts";
@@ -39,9 +40,9 @@ async function start(limits: Partial<AdsLimits>, served: (source: ResourceSource
     ...{ source: served(source), identifier: "test", ready: () => true, log: silentLogger, limits },
     ...{ now: () => new Date(), uuid: randomUUID },
     metrics: {
+      ...noMetrics,
       count: (name, labels) => void (name === "pilot_xds_pushes" && written.push(labels?.type ?? "")),
       observe: (name) => void (name === "pilot_proxy_queue_time" && begun++),
-      set: () => {},
     },
   });
   const server = createRpcServer({ routes: ads.routes(() => undefined), log: silentLogger });

@@ -13,6 +13,8 @@ export interface Incoming {
   /** Names asked for, for types that are answered by a hook. */
   readonly names: readonly string[];
   readonly error: string | undefined;
+  /** That of gRPC, where there is an error. */
+  readonly errorCode: number;
   readonly receive: (state: StreamState, type: WireType, nowMs: number) => Received;
 }
 
@@ -29,6 +31,7 @@ export function fromSotw(request: DiscoveryRequest): Incoming {
     nonce,
     names,
     error,
+    errorCode: request.errorDetail?.code ?? 0,
     receive(state, type, nowMs) {
       // Envoy refuses to ask for them this way.
       if (type === virtualHostType) return { event: "stale", dirty: false };
@@ -49,6 +52,7 @@ export function fromDelta(request: DeltaDiscoveryRequest, initial = new Map<stri
     nonce,
     names: subscribe,
     error,
+    errorCode: request.errorDetail?.code ?? 0,
     receive(state, type, nowMs) {
       return state.receiveDelta(
         { type, subscribe, unsubscribe, initial, nonce, ...(error === undefined ? {} : { error }) },

@@ -3,7 +3,7 @@
  * names, so the newest few such blocks are known: who sends one of them again, be it in the order of another hash table,
  * gets the same list, read once.
  */
-import { dropOldest } from "../../lib/index.ts";
+import { dropOldest, joinKept } from "../../lib/index.ts";
 import { type Length, readLength } from "../read-bytes.ts";
 import { createNamePlaces, type NamePlaces } from "./name-places.ts";
 
@@ -36,7 +36,7 @@ export function createReadNames(tag: number): ReadNames {
       return block;
     }
     // The message is part of a larger piece of memory, which is not to be kept with it.
-    known.add({ ...block, bytes: Buffer.from(block.bytes), places: undefined });
+    known.add({ ...block, bytes: joinKept([block.bytes]), places: undefined });
     dropOldest(known, maxBlocks);
     return block;
   }

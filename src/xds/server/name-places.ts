@@ -15,31 +15,33 @@ const maxSteps = 64;
 /** Each name begins with a tag and its length; where one is longer than a byte says, or comes twice, nothing is the same. */
 export function createNamePlaces(bytes: Uint8Array, count: number): NamePlaces {
   const mask = 2 ** Math.ceil(Math.log2(Math.max(count, 1) * 2)) - 1;
+  const known = viewOf(bytes);
   /** Where a name begins that is found here, behind its length; zero where there is none. */
   const starts = new Uint32Array(mask + 1);
   const seen = new Uint8Array(mask + 1);
 
   /** Of this name, or of the free place for it; -1 where it takes too many steps. */
-  function placeOf(of: Uint8Array, start: number): number {
+  function placeOf(of: DataView, start: number): number {
     let place = hashOf(of, start) & mask;
     for (let step = 0; step < maxSteps; step++, place = (place + 1) & mask) {
-      const known = starts[place] ?? 0;
-      if (known === 0 || isSame(bytes, known, of, start)) return place;
+      const found = starts[place] ?? 0;
+      if (found === 0 || isSame(known, found, of, start)) return place;
     }
     return -1;
   }
 
-  for (let at = 0; at < bytes.length; at = endOf(bytes, at)) {
-    const place = isShort(bytes, at) ? placeOf(bytes, at + 2) : -1;
+  for (let at = 0; at < known.byteLength; at = endOf(known, at)) {
+    const place = isShort(known, at) ? placeOf(known, at + 2) : -1;
     if (place < 0 || starts[place] !== 0) return nowhere;
     starts[place] = at + 2;
   }
 
   return {
     areIn(message, from, to) {
+      const view = viewOf(message);
       seen.fill(0);
-      for (let at = from; at < to; at = endOf(message, at)) {
-        const place = isShort(message, at) ? placeOf(message, at + 2) : -1;
+      for (let at = from; at < to; at = endOf(view, at)) {
+        const place = isShort(view, at) ? placeOf(view, at + 2) : -1;
         if (place < 0 || starts[place] === 0 || seen[place] === 1) return false;
         seen[place] = 1;
       }
@@ -48,23 +50,31 @@ export function createNamePlaces(bytes: Uint8Array, count: number): NamePlaces {
   };
 }
 
-const isShort = (bytes: Uint8Array, at: number): boolean => (bytes[at + 1] ?? 0) < 0x80;
+/** Four bytes at a time are read from it. */
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);
 
-const endOf = (bytes: Uint8Array, at: number): number => at + 2 + (bytes[at + 1] ?? 0);
+const isShort = (bytes: DataView, at: number): boolean => bytes.getUint8(at + 1) < 0x80;
 
-function hashOf(bytes: Uint8Array, start: number): number {
-  const end = start + (bytes[start - 1] ?? 0);
+const endOf = (bytes: DataView, at: number): number => at + 2 + bytes.getUint8(at + 1);
+
+function hashOf(bytes: DataView, start: number): number {
+  const end = start + bytes.getUint8(start - 1);
   let hash = 0;
-  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
+  let at = start;
+  for (; at + 4 <= end; at += 4) hash = Math.imul((hash ^ (hash >>> 15)) + bytes.getInt32(at, true), 0x9e3779b1);
+  for (; at < end; at++) hash = Math.imul((hash ^ (hash >>> 15)) + bytes.getUint8(at), 0x9e3779b1);
   // The lower bits choose the place: the others count, too.
-  hash = Math.imul(hash, 0x9e3779b1);
   return hash ^ (hash >>> 16);
 }
 
 /** Both begin behind their length. */
-function isSame(one: Uint8Array, from: number, other: Uint8Array, start: number): boolean {
-  const length = one[from - 1] ?? 0;
-  if (other[start - 1] !== length) return false;
-  for (let at = 0; at < length; at++) if (one[from + at] !== other[start + at]) return false;
+function isSame(one: DataView, from: number, other: DataView, start: number): boolean {
+  const length = one.getUint8(from - 1);
+  if (other.getUint8(start - 1) !== length) return false;
+  let at = 0;
+  for (; at + 4 <= length; at += 4)
+    if (one.getInt32(from + at, true) !== other.getInt32(start + at, true)) return false;
+  for (; at < length; at++) if (one.getUint8(from + at) !== other.getUint8(start + at)) return false;
   return true;
 }

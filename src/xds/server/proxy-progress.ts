@@ -17,6 +17,10 @@ export interface ProxyProgress {
   of(type: ResourceType, wanted: Resource): Progress;
   /** What the proxy surely has of this name, as far as its answers tell. */
   accepted(type: ResourceType, name: string): Resource | undefined;
+  /** The same, and what is on its way to it. */
+  mayHave(type: ResourceType, name: string): Iterable<Resource>;
+  /** Names of which it may have something else than is wanted now; some of them may come several times. */
+  unsettled(type: ResourceType): IteratorObject<string>;
   /** What the proxy said of what it refuses of this name. */
   words(type: ResourceType, name: string): string;
   /**
@@ -53,15 +57,19 @@ export function proxyProgress({ node, state }: Connection, nowMs: number): Proxy
     refusals: () =>
       state
         .states()
-        .flatMap((own) => [...own.refusedNames()].map((name) => [own.type, name, own.refusedWords(name)] as const)),
+        .flatMap((own) =>
+          [...(own.refusals?.entries() ?? [])].map(([name, words]) => [own.type, name, words] as const),
+        ),
     of(type, wanted) {
       const own = state.state(type);
       if (!own?.isSubscribed(wanted.name)) return mayAsk(type, wanted) ? "awaited" : "unasked";
       if (own.accepted(wanted.name)?.hash === wanted.hash) return "has";
-      return own.wasRefused(wanted.name, wanted.hash) ? "refused" : "awaited";
+      return own.refusals?.was(wanted.name, wanted.hash) ? "refused" : "awaited";
     },
     accepted: (type, name) => state.state(type)?.accepted(name),
-    words: (type, name) => state.state(type)?.refusedWords(name) ?? "",
+    mayHave: (type, name) => state.state(type)?.mayHave(name) ?? [],
+    unsettled: (type) => state.state(type)?.unsettled() ?? [].values(),
+    words: (type, name) => state.state(type)?.refusals?.wordsOf(name) ?? "",
     follows(type, set) {
       const own = state.state(type);
       if (own && (own.base !== set || !own.unsettled().next().done)) return undefined;

@@ -87,6 +87,7 @@ function clockOf(now: Date): (ms: number) => Date | undefined {
 }
 
 function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): TypeStatus {
+  const { refusals } = state;
   return {
     type: state.type,
     wildcard: state.wildcard,
@@ -98,9 +99,9 @@ function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): Typ
     sentVersion: state.version,
     sentNonce: state.nonce,
     ackedNonce: state.ackedNonce,
-    lastError: state.lastError,
-    refused: new Map([...state.refusedNames()].map((name) => [name, state.refusedWords(name)])),
-    doubted: state.doubted,
+    lastError: refusals?.lastError ?? "",
+    refused: new Map(refusals?.entries()),
+    doubted: refusals?.doubted ?? [],
     sentAt: at(state.sentAtMs),
     ackedAt: at(state.ackedAtMs),
     nackedAt: at(state.nackedAtMs),

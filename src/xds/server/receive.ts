@@ -1,10 +1,10 @@
 /** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
 import { dropOldest } from "../../lib/index.ts";
-import { healthType } from "../../model/index.ts";
+import { healthType, types } from "../../model/index.ts";
 import { RpcError, status } from "../../rpc/index.ts";
-import type { XdsCounter } from "../metrics.ts";
+import type { XdsReject } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
-import { metricLabel, shortName, type WireType, wireType } from "../type-info.ts";
+import { metricLabel, shortName, virtualHostType, type WireType, wireType } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
 import { checkLongNames, lengthsOf, maxLongNames, measureNames } from "./name-lengths.ts";
@@ -45,6 +45,7 @@ function tell(
 
 function noteRefusals({ options }: AdsShared, connection: Connection): void {
   connection.refuses = connection.state.states().some((state) => state.refuses);
+  connection.hasRefused = true;
   options.onRefusals?.();
 }
 
@@ -67,11 +68,13 @@ function checkNames({ limits }: AdsShared, connection: Connection, type: WireTyp
     throw new RpcError(status.resourceExhausted, `names of more than ${limits.maxNameBytes} bytes`);
 }
 
-const rejects = new Map<string, XdsCounter>([
-  ["CDS", "pilot_xds_cds_reject"],
-  ["EDS", "pilot_xds_eds_reject"],
-  ["LDS", "pilot_xds_lds_reject"],
-  ["RDS", "pilot_xds_rds_reject"],
+const rejects = new Map<WireType, XdsReject>([
+  [types.cluster, "pilot_xds_cds_reject"],
+  [types.endpoint, "pilot_xds_eds_reject"],
+  [types.listener, "pilot_xds_lds_reject"],
+  [types.route, "pilot_xds_rds_reject"],
+  // istiod sends them as a part of routes only.
+  [virtualHostType, "pilot_xds_rds_reject"],
 ]);
 
 function count(
@@ -85,8 +88,8 @@ function count(
   const label = metricLabel(type);
   if (received.event === "stale") shared.metrics.count("pilot_xds_expired_nonce", label);
   if (received.event !== "nack") return;
-  const own = rejects.get(short);
-  if (own) shared.metrics.count(own);
+  const own = rejects.get(type);
+  if (own) connection.rejects.count(own, incoming.errorCode);
   shared.metrics.count("pilot_total_xds_rejects", label);
   shared.options.log.warn("the proxy refused a response", { proxy: connection.id, type: short, cause: incoming.error });
 }

@@ -83,6 +83,7 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
     nonce,
     names: subscribe,
     error: undefined,
+    errorCode: 0,
     receive: (state, of, nowMs) =>
       state.receiveDelta({ type: of, subscribe, unsubscribe, initial: initial ?? noVersions, nonce }, nowMs),
   };

@@ -41,6 +41,7 @@ import {
   RpcError,
   status,
 } from "../../rpc/index.ts";
+import { noMetrics } from "../metrics.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { createAds } from "./ads.ts";
 import { type Authenticate, defaultAdsLimits } from "./ads-options.ts";
@@ -89,11 +90,7 @@ const ads = createAds({
   log: silentLogger,
   now: () => new Date(),
   uuid: randomUUID,
-  metrics: {
-    count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
-    observe: () => {},
-    set: () => {},
-  },
+  metrics: { ...noMetrics, count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1) },
   limits: { maxStreams, maxNames, maxNameBytes: 8 * 1024 * 1024, firstRequestMs: 4000, reauthenticateMs: 200 },
   overload,
 });

@@ -1,5 +1,5 @@
 /** A response in, the pieces of its protobuf message out: what is the stream's own is small, the rest is shared bytes. */
-import { dropOldest } from "../../lib/index.ts";
+import { dropOldest, joinKept, keptBytes } from "../../lib/index.ts";
 import type { Resource } from "../../model/index.ts";
 import type { Payload } from "../../rpc/index.ts";
 import type { Mark } from "../stream/response.ts";
@@ -105,7 +105,7 @@ export function createEncode(identifier: string): Encode {
     const pieces: Uint8Array[] = [];
     addHead(pieces, variant, type, removed);
     for (const resource of resources) add(pieces, resource);
-    const rest = { type, removed, bytes: concat(pieces), last: undefined };
+    const rest = { type, removed, bytes: joinKept(pieces), last: undefined };
     small[variant].set(resources, rest);
     payload.push(rest.bytes);
   }
@@ -143,7 +143,7 @@ function frameOf(variant: Variant, { typeUrl, size, hash, name }: WireResource, 
   const anyLength = textSize(url) + headSize(size) + size;
   const ownLength = textSize(hash) + textSize(name) + headSize(anyLength);
   const length = variant === "sotw" ? anyLength : ownLength + anyLength;
-  const bytes = Buffer.allocUnsafe(headSize(length) + length - size);
+  const bytes = keptBytes(headSize(length) + length - size);
   let at = writeHead(bytes, 0, field.resources, length);
   if (variant === "delta") {
     at = writeText(bytes, at, 1, hash);

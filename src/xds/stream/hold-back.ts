@@ -99,7 +99,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     const state = cds();
     if (!state || state.accepted(cluster) || state.awaitedSinceMs(cluster) !== undefined) return false;
     const hash = session.all(types.cluster).get(cluster)?.hash ?? "";
-    return state.sent(cluster) !== undefined || state.wasRefused(cluster, hash);
+    return state.sent(cluster) !== undefined || state.refusals?.was(cluster, hash) === true;
   }
 
   const isUnmade = (cluster: string): boolean => session.all(types.cluster).get(cluster) === undefined;

@@ -7,7 +7,7 @@ import { createEncode, payloadSize } from "../server/wire.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { virtualHostType } from "../type-info.ts";
 import { createNamePool } from "./names.ts";
-import { createRouteApart } from "./route-parts.ts";
+import { createRouteApart, splitRoute } from "./route-parts.ts";
 import { createSteps } from "./steps.ts";
 import { createStreamState, type Response, type StreamState } from "./stream-state.ts";
 import { createVersions } from "./version.ts";
@@ -181,6 +181,57 @@ test("what a client says to hold of a route that it gives up is removed", () => 
   expect(client.settle()).toEqual(["VHDS -80/a -80/~epoch"]);
 });
 
+test("routes that are given up together are told of in one response", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a" }), route("90", { b: "b" }));
+  client.ask(RDS, { subscribe: ["80", "90"] });
+  client.settle();
+  client.ask(RDS, { unsubscribe: ["80", "90"] });
+  expect(client.settle()).toEqual(["VHDS -80/a -80/~epoch -90/b -90/~epoch"]);
+});
+
+describe("what a client says to hold", () => {
+  const routes = Array.from({ length: 10_000 }, (_, i) => `r${i}`);
+  const claims = new Map(["80/a", "70/a", "70/~epoch", "60/b"].map((name) => [name, "1"] as const));
+
+  test.each<readonly [string, (client: ReturnType<typeof createClient>) => void]>([
+    [
+      "before it asks for routes",
+      ({ ask }) => {
+        ask(virtualHostType, { initial: claims });
+        ask(RDS, { subscribe: ["80"] });
+      },
+    ],
+    [
+      "after it has asked for routes",
+      ({ ask }) => {
+        ask(RDS, { subscribe: ["80"] });
+        ask(virtualHostType, { initial: claims });
+      },
+    ],
+  ])("%s of others than these is removed in one response, and is not heard of again", (_, begin) => {
+    const client = createClient();
+    client.put(route("80", { a: "a" }), route("70", { c: "c" }));
+    begin(client);
+    expect(client.settle()).toEqual(["VHDS -70/a -70/~epoch -60/b", "RDS 80", "VHDS 80/a"]);
+    client.ask(RDS, { unsubscribe: ["60"] });
+    expect(client.settle()).toEqual([]);
+    client.ask(RDS, { subscribe: ["70"] });
+    expect(client.settle()).toEqual(["RDS 70", "VHDS 70/c"]);
+  });
+
+  test.each([
+    ["does not ask for", ["80"]],
+    ["asks for", routes],
+  ])("is one response, however many routes it %s, and gives up", (_, subscribe) => {
+    const client = createClient();
+    client.ask(RDS, { subscribe });
+    client.ask(virtualHostType, { initial: new Map(routes.map((name) => [`${name}/h`, "1"])) });
+    client.ask(RDS, { unsubscribe: routes });
+    expect(client.settle().filter((response) => response.startsWith("VHDS"))).toHaveLength(1);
+  });
+});
+
 test("gone and back while asked for: all hosts anew, without those of before", () => {
   const client = createClient();
   client.put(route("80", { a: "a", b: "b" }));
@@ -203,7 +254,7 @@ test("who comes back says what it holds: all is sent anew, and what is gone remo
   expect(client.settle()).toEqual([]);
   const held = ["80/a", "80/b", "70/a"].map((name) => [name, "1"] as const);
   client.ask(virtualHostType, { initial: new Map(held) });
-  expect(client.settle()).toEqual(["RDS 90 91", "RDS 80", "VHDS 80/a 80/c -80/b"]);
+  expect(client.settle()).toEqual(["VHDS -70/a", "RDS 90 91", "RDS 80", "VHDS 80/a 80/c -80/b"]);
 });
 
 describe("who comes back with the mark of its configuration's epoch", () => {
@@ -355,13 +406,13 @@ test("a route is answered when all its parts are; a refusal of hosts is one of t
   expect(client.isAnswered()).toBe(false);
   expect(client.answer(vhds, "bad host")).toMatchObject({ event: "nack" });
   const [state] = client.state.states();
-  expect(state?.lastError).toBe("80: bad host");
-  expect([...(state?.refusedNames() ?? [])]).toEqual(["80"]);
+  expect(state?.refusals?.lastError).toBe("80: bad host");
+  expect([...(state?.refusals?.names() ?? [])]).toEqual(["80"]);
   expect(client.responses()).toEqual([]);
   client.put(route("80", { a: "a" }));
   expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a -80/b"]);
   expect(client.isAnswered()).toBe(true);
-  expect(state?.lastError).toBe("");
+  expect(state?.refusals?.lastError).toBe("");
 });
 
 test("a change waits for the answer to the one before: what was refused is not mixed with what follows", () => {
@@ -396,17 +447,38 @@ test("what was built on a change that was refused very late is sent whole", () =
   expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a 80/b"]);
 });
 
-test("two hosts of one name: sent as a whole, as the client could not tell them apart; and it stays so", () => {
-  const client = createClient();
-  const twice = create(RouteConfigurationSchema, {
-    name: "80",
-    virtualHosts: ["a", "b"].map((domain) => ({ name: "same", domains: [domain] })),
+describe("hosts of one name, as patches may add them,", () => {
+  const named = (...hosts: readonly (readonly [name: string, domain: string])[]): Resource => {
+    const virtualHosts = hosts.map(([name, domain]) => ({ name, domains: [domain] }));
+    return resource(
+      "80",
+      toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name: "80", virtualHosts })),
+    );
+  };
+
+  test("have each a name of its own, also where somebody has that already", () => {
+    const client = createClient();
+    client.put(named(["same~2", "a"], ["same", "b"], ["same", "c"], ["sa/me", "d"], ["sa_me", "e"]));
+    client.ask(RDS, { subscribe: ["80"] });
+    expect(client.settle()).toEqual(["RDS 80", "VHDS 80/same~2 80/same 80/same~3 80/sa_me 80/sa_me~2"]);
   });
-  client.put(resource("80", toBinary(RouteConfigurationSchema, twice)));
-  client.ask(RDS, { subscribe: ["80"] });
-  expect(client.settle()).toEqual(["RDS 80"]);
-  client.put(route("80", { a: "a", b: "b" }));
-  expect(client.settle()).toEqual(["RDS 80"]);
+
+  test("come and go on a route that is there", () => {
+    const client = createClient();
+    client.put(named(["same", "a"]));
+    client.ask(RDS, { subscribe: ["80"] });
+    client.settle();
+    client.put(named(["same", "a"], ["same", "b"]));
+    expect(client.settle()).toEqual(["VHDS 80/same~2"]);
+    client.put(named(["same", "b"]));
+    expect(client.settle()).toEqual(["VHDS 80/same -80/same~2"]);
+  });
+
+  test("are taken apart in time that grows with their number", () => {
+    const hosts = Array.from({ length: 20_000 }, (_, i) => ["same", `d${i}`] as const);
+    const parts = splitRoute(named(...hosts));
+    expect(new Set(parts.hosts.map(({ name }) => name)).size).toBe(hosts.length);
+  });
 });
 
 test("a host that names a new cluster waits for it", () => {

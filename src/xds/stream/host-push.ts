@@ -9,11 +9,11 @@
  */
 import { dropOldest } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
+import { createHostClaims } from "./host-claims.ts";
 import type { DeltaRequest } from "./request.ts";
 import type { Mark, Response } from "./response.ts";
 import { type HostStep, stepFrom } from "./route-hosts.ts";
 import {
-  type Claimed,
   epochMark,
   epochName,
   formatRestVersion,
@@ -21,8 +21,9 @@ import {
   parseRestVersion,
   type RestVersion,
   type RouteApart,
-  readClaims,
+  routeOf,
 } from "./route-parts.ts";
+import { maxExpired, maxInFlight } from "./unanswered.ts";
 import type { Versions } from "./version.ts";
 
 export interface HostPushOptions {
@@ -30,13 +31,17 @@ export interface HostPushOptions {
   readonly enabled: boolean;
   readonly apart: RouteApart;
   readonly versions: Versions;
+  /** Whether the client follows this route configuration, by the requests that its state has seen. */
+  readonly isAsked: (route: string) => boolean;
 }
 
 export interface HostPush {
   /** A request on routes, before their state sees it; what is to be told at once comes back. */
   noteRoutes(request: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial">): readonly Response[];
-  /** What the client says to hold on its first request for hosts, with versions; what is to be told at once comes back. */
-  noteClaims(claims: Iterable<readonly [string, string]>): readonly Response[];
+  /** What the client says to hold on its first request for hosts, with versions. The map is given away. */
+  noteClaims(claims: ReadonlyMap<string, string>): void;
+  /** To be called after either request, once their states have seen it; what is to be told at once comes back. */
+  matchClaims(): readonly Response[];
   /** Undefined for a nonce that is not awaited. */
   settle(nonce: string, error: string | undefined): Settlement | undefined;
   /** Empty where only the order of hosts has changed. */
@@ -84,26 +89,17 @@ interface Group {
 const claimsWaitMs = 1000;
 const answerWaitMs = 5000;
 
-/** A client that never answers must not make the list grow. */
-const maxGroups = 16;
-/** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
-const maxUnawaited = 1024;
-
 const none: ReadonlySet<string> = new Set();
 const noNames: readonly string[] = [];
 const unknown: Told = { route: undefined, epoch: "", doubts: none };
 
-export function createHostPush({ enabled, apart, versions }: HostPushOptions): HostPush {
+export function createHostPush({ enabled, apart, versions, isAsked }: HostPushOptions): HostPush {
   const plain = new Set<string>();
   const told = new Map<string, Told>();
-  /** Hosts of an earlier stream, by route. */
-  let claims = new Map<string, Claimed>();
+  const claims = createHostClaims();
   let groups: readonly Group[] = [];
   /** Nonces whose answers nothing waits for, or not any longer, with the route that they are of. */
   const unawaited = new Map<string, string>();
-  let hasClaimed = false;
-  let isFirst = true;
-  let awaitsClaims = false;
   /** Since when routes wait, and until when they do at most. */
   let waiting: { readonly sinceMs: number; readonly untilMs: number } | undefined;
 
@@ -112,8 +108,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
 
   function subscribe(name: string, version: string | undefined): void {
     if (version !== undefined && isApartVersion(version)) {
-      // A client says it once.
-      if (!hasClaimed) awaitsClaims = true;
+      claims.expect();
       told.set(name, { ...unknown, resumed: parseRestVersion(version) });
     } else if (version !== undefined || (!enabled && !told.has(name))) plain.add(name);
     else if (!plain.has(name)) doubt(name);
@@ -122,8 +117,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   /** What the client says to hold stays in doubt until it has accepted the removal of what is gone. */
   function beforeOf(name: string): Told {
     const { resumed, ...before } = told.get(name) ?? unknown;
-    const claimed = claims.get(name);
-    claims.delete(name);
+    const claimed = claims.take(name);
     if (!claimed) return before;
     const known = { ...before, doubts: before.doubts.union(new Set(claimed.hosts.keys())) };
     if (!resumed || resumed.epoch === "" || resumed.epoch !== claimed.epoch) return known;
@@ -138,16 +132,26 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
 
   /**
    * Envoy drops the hosts with the route, but says later that it has them. Were it asked for again, with other hosts, these
-   * would have a mark of their own epoch, and vouch for those of before: so it is told to forget them all.
+   * would have a mark of their own epoch, and vouch for those of before: so it is told to forget them all. These names are
+   * what comes back.
    */
-  function giveUp(name: string): readonly Response[] {
+  function giveUp(name: string): readonly string[] {
     const open = groups.flatMap(({ routes }) => routes.get(name)?.before ?? []);
     const names = new Set([told.get(name) ?? unknown, ...open].flatMap(mayHave));
-    for (const claimed of claims.get(name)?.hosts.keys() ?? none) names.add(claimed);
+    for (const claimed of claims.take(name)?.hosts.keys() ?? none) names.add(claimed);
     plain.delete(name);
     told.delete(name);
-    claims.delete(name);
-    return names.size === 0 ? [] : [removal([...names, epochName(name)])];
+    return names.size === 0 ? noNames : [...names, epochName(name)];
+  }
+
+  /** Of routes that were sent already, those hosts that are not there; of routes that nobody asks for, all: they may be lies. */
+  function* unwanted(all: ReadonlyMap<string, string>): Generator<string> {
+    for (const name of all.keys()) if (!isAsked(routeOf(name))) yield name;
+    for (const route of claims.routes()) {
+      const now = told.get(route)?.route;
+      const claimed = now && claims.take(route);
+      if (claimed) yield* stepFrom(claimed.hosts, apart.of(now).hosts).removed;
+    }
   }
 
   function isPlain(route: Resource): boolean {
@@ -159,11 +163,15 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed, ...(mark ? { mark } : {}) };
   }
 
-  /** Beside any response on routes: nothing waits for its answer, but its nonce is known. */
-  function removal(names: readonly string[]): Response {
+  /**
+   * Beside any response on routes: nothing waits for its answer, but its nonce is known. One for all of them: a client may
+   * name as many routes as it likes, and what follows from one request is written in one turn.
+   */
+  function removal(names: readonly string[]): readonly Response[] {
+    if (names.length === 0) return [];
     const response = hostsResponse([], names);
     noteUnawaited(response.nonce, "");
-    return response;
+    return [response];
   }
 
   /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
@@ -230,14 +238,14 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   }
 
   function add(group: Group): void {
-    const [oldest] = groups.length < maxGroups ? [] : groups;
+    const [oldest] = groups.length < maxInFlight ? [] : groups;
     groups = [...groups.filter((one) => one !== oldest), group];
     for (const [nonce, route] of oldest?.open ?? []) noteUnawaited(nonce, route);
   }
 
   function noteUnawaited(nonce: string, route: string): void {
     unawaited.set(nonce, route);
-    dropOldest(unawaited, maxUnawaited);
+    dropOldest(unawaited, maxExpired);
   }
 
   /** What a late answer asks for counts; what it refuses is not there, whatever was built on it since. */
@@ -280,34 +288,23 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     translate,
     settle,
     noteRoutes({ subscribe: asked, unsubscribe, initial }) {
-      const givenUp = unsubscribe.flatMap(giveUp);
-      for (const name of asked) subscribe(name, isFirst ? initial.get(name) : undefined);
-      isFirst = false;
+      const givenUp = removal(unsubscribe.flatMap(giveUp));
+      const versionsOf = claims.firstVersions(initial);
+      for (const name of asked) subscribe(name, versionsOf.get(name));
       return givenUp;
     },
-    noteClaims(all) {
-      awaitsClaims = false;
-      // A client says it once, when it comes back; who says it again and again must not fill the memory.
-      if (hasClaimed) return [];
-      hasClaimed = true;
-      claims = readClaims(all);
-      const late: Response[] = [];
-      for (const [route, { hosts }] of claims) {
-        const now = told.get(route)?.route;
-        if (!now) continue;
-        claims.delete(route);
-        const gone = stepFrom(hosts, apart.of(now).hosts).removed;
-        if (gone.length > 0) late.push(removal(gone));
-      }
-      return late;
+    noteClaims: claims.note,
+    matchClaims() {
+      const all = claims.match(isAsked);
+      return all ? removal([...unwanted(all)]) : [];
     },
     awaits(nowMs) {
-      const patienceMs = awaitsClaims ? claimsWaitMs : groups.some(({ overdue }) => !overdue) ? answerWaitMs : 0;
+      const patienceMs = claims.areAwaited() ? claimsWaitMs : groups.some(({ overdue }) => !overdue) ? answerWaitMs : 0;
       const sinceMs = waiting?.sinceMs ?? nowMs;
       waiting = patienceMs > 0 ? { sinceMs, untilMs: sinceMs + patienceMs } : undefined;
       if (!waiting || nowMs < waiting.untilMs) return waiting !== undefined;
       waiting = undefined;
-      awaitsClaims = false;
+      claims.giveUpWaiting();
       for (const group of groups) group.overdue = true;
       return false;
     },

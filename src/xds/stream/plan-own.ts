@@ -22,7 +22,7 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
   const from = { session: planning.session, current };
   const found: Find = (name, named) => wantedOf(state, from, name, named);
   const wanted = (name: string): Resource | undefined => wantedOf(state, from, name);
-  state.keepRefusals((name) => wanted(name)?.hash);
+  state.refusals?.keep((name) => wanted(name)?.hash);
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const names = candidates(state, current, planning);
   planning.steps.look(names.size);
@@ -62,7 +62,7 @@ function candidates(state: TypeState, current: ResourceSet, { steps }: Planning)
   // A stream may ask for very many: those of its first request need not be put together.
   if (isOfNames(state) && state.names.pooled) return state.names.pooled;
   const names = new Set(state.own.keys());
-  for (const some of [state.mustSend, state.refusedNames(), state.news ?? state.names])
+  for (const some of [state.mustSend, state.refusals?.names() ?? none, state.news ?? state.names])
     for (const name of some) names.add(name);
   if (!state.news && state.wildcard)
     for (const name of steps.between(state.base, current).changes.keys()) names.add(name);
@@ -119,7 +119,7 @@ function decide(state: TypeState, all: readonly Found[], planning: Planning, now
   const next = ({ name, wanted, sent }: Found): Resource | undefined => {
     if (!wanted) return sent && (named.has(name) || holdBack.keepsEndpoints(state, name)) ? sent : undefined;
     // A version that the client refused is not offered again with every change of the set; what it had before stays.
-    if (isTakenBack && state.wildcard && state.wasRefused(name, wanted.hash)) return before(name, sent);
+    if (isTakenBack && state.wildcard && state.refusals?.was(name, wanted.hash)) return before(name, sent);
     return wanted.hash === sent?.hash || holdBack.mayGo(state, wanted, nowMs) ? wanted : sent;
   };
   // Endpoints said to be missing would make Envoy use a cluster that is about to go, without any.
@@ -176,7 +176,7 @@ const takesBack = (state: TypeState, { variant }: Planning): boolean =>
 function isNews(state: TypeState, { changes }: Plan, wanted: (name: string) => Resource | undefined): boolean {
   if (state.mustAnswer) return true;
   for (const name of changes.keys())
-    if (!state.wildcard || !state.wasRefused(name, wanted(name)?.hash ?? "")) return true;
+    if (!state.wildcard || !state.refusals?.was(name, wanted(name)?.hash ?? "")) return true;
   return false;
 }
 

@@ -4,7 +4,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { digest } from "../../lib/index.ts";
+import { digest, joinKept } from "../../lib/index.ts";
 import { bytesOf, type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
 import type { Mark } from "./response.ts";
 import { createHostIndex, type HostStep, type RouteHosts } from "./route-hosts.ts";
@@ -69,7 +69,7 @@ export function readClaims(all: Iterable<readonly [string, string]>): Map<string
 }
 
 /** `ROUTE/HOST`; the host's name has no slash. */
-const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, hostName.lastIndexOf("/")));
+export const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, hostName.lastIndexOf("/")));
 
 export function createRouteApart(): RouteApart {
   const known = new WeakMap<Resource, Apart>();
@@ -142,22 +142,35 @@ export function splitRoute(route: Resource): RouteParts {
   const bytes = bytesOf(route);
   const rest: Uint8Array[] = [];
   const hosts: Resource[] = [];
+  const taken = new Map<string, number>();
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
     const start = reader.pos;
     const [number, type] = reader.tag();
     if (number === virtualHosts.number && type === WireType.LengthDelimited) {
-      hosts.push(hostOf(route.name, reader.bytes()));
+      const host = reader.bytes();
+      hosts.push(hostOf(ownName(taken, routeHostName(route.name, readName(host))), host));
       continue;
     }
     reader.skip(type, number);
     rest.push(bytes.subarray(start, reader.pos));
   }
-  return { rest: Buffer.concat(rest), hosts, instead: new Map() };
+  return { rest: joinKept(rest), hosts, instead: new Map() };
 }
 
-function hostOf(route: string, bytes: Uint8Array): Resource {
-  const name = routeHostName(route, readName(bytes));
+/**
+ * Patches may add hosts of one name, which differ in their domains: by itself, a host is known by nothing but its name. Of
+ * each name that was given, how often it was wanted.
+ */
+function ownName(taken: Map<string, number>, name: string): string {
+  let [own, count] = [name, taken.get(name) ?? 0];
+  while (taken.has(own)) own = `${name}~${++count}`;
+  taken.set(name, Math.max(count, 1));
+  taken.set(own, taken.get(own) ?? 1);
+  return own;
+}
+
+function hostOf(name: string, bytes: Uint8Array): Resource {
   // Of a field that is there twice the last one counts.
   const pieces = [bytes, toBinary(VirtualHostSchema, create(VirtualHostSchema, { name }))];
   return { name, hash: digest(bytes), needs: [], pieces, size: size(pieces) };

@@ -238,12 +238,21 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
     expect(client.nack(bad, "Error adding/updating cluster(s) a: no")).toMatchObject({ event: "nack" });
     expect(client.flush()).toEqual([]);
     const [state] = client.state.states();
-    expect(state).toMatchObject({ lastError: "Error adding/updating cluster(s) a: no", ackedNonce: "" });
+    expect(state).toMatchObject({ refusals: { lastError: "Error adding/updating cluster(s) a: no" }, ackedNonce: "" });
     expect(state?.accepted("a")).toBeUndefined();
     expect(state?.accepted("b")).toBeDefined();
     source.set({ [CDS]: [cluster("a", "better"), cluster("b")] });
     expect(client.settle()).toEqual([delta ? "CDS a" : "CDS a,b"]);
-    expect(state).toMatchObject({ lastError: "" });
+    expect(state).toMatchObject({ refusals: { lastError: "" } });
+  });
+
+  test("of a name that the client gives up it is not remembered that it refused it", () => {
+    client.subscribe(EDS, "a", "b");
+    client.nack(client.next(), "neither a nor b");
+    const [state] = client.state.states();
+    expect([...(state?.refusals?.names() ?? [])]).toEqual(["a", "b"]);
+    client.unsubscribe(EDS, "a");
+    expect([...(state?.refusals?.names() ?? [])]).toEqual(["b"]);
   });
 
   test("a slow client gets the latest state once", () => {
@@ -608,7 +617,7 @@ describe("sotw", () => {
       undefined,
       "e",
     ]);
-    expect(state?.refusedWords("d")).toContain("no");
+    expect(state?.refusals?.wordsOf("d")).toContain("no");
     // What is refused of two sets may be in either.
     client.nack(sendTwo("a", "f", "g"), "no");
     expect(client.settle()).toEqual(["CDS a", "CDS a,f", "CDS a,f,g"]);
@@ -621,7 +630,7 @@ describe("sotw", () => {
     client.subscribe(CDS);
     client.nack(client.next(), "Error adding/updating cluster(s) a: no, never, b: too small: 1, c: x");
     const state = client.state.state(CDS);
-    expect(["a", "b", "c"].map((name) => state?.refusedWords(name))).toEqual([
+    expect(["a", "b", "c"].map((name) => state?.refusals?.wordsOf(name))).toEqual([
       "Error adding/updating cluster(s) a: no, never",
       "b: too small: 1",
       "c: x",
@@ -656,10 +665,10 @@ describe("sotw", () => {
       else client.nack(second, error);
       const state = client.state.state(CDS);
       expect(state?.accepted("ring")).toBeUndefined();
-      expect(state?.refusedWords("ring")).toContain("too small");
+      expect(state?.refusals?.wordsOf("ring")).toContain("too small");
       client.ack(third);
       client.settle();
-      expect(state?.refusedWords("ring")).toContain("too small");
+      expect(state?.refusals?.wordsOf("ring")).toContain("too small");
       expect(state?.isSettled).toBe(true);
       // Once it has gone Envoy looks at it when it comes again.
       source.set({ [CDS]: [plain("a")] });
@@ -934,7 +943,7 @@ describe("delta", () => {
     expect(client.flush()).toEqual([]);
     source.set({ [CDS]: [plain("a"), plain("ring"), plain("b")] });
     expect(client.settle()).toEqual(["CDS b -ring"]);
-    expect(client.state.state(CDS)?.refusedWords("ring")).toContain("too small");
+    expect(client.state.state(CDS)?.refusals?.wordsOf("ring")).toContain("too small");
     // What it had stays: it is sent again, as only that ends what is half-made.
     source.set({ [CDS]: [resource("a", "a2"), plain("ring"), plain("b")] });
     const refused = client.next();
@@ -992,8 +1001,8 @@ describe.each(["sotw", "delta"] as const)("what is refused without a name, %s", 
     expect(names.filter((name) => held.get(name) !== "better")).toEqual([...bad]);
     expect(names.filter((name) => held.get(name) === "good")).toEqual([...bad]);
     const state = client.state.state(type);
-    expect([...(state?.refusedNames() ?? [])]).toEqual([...bad]);
-    expect(state?.refusedWords("r7")).toBe("no such thing");
+    expect([...(state?.refusals?.names() ?? [])]).toEqual([...bad]);
+    expect(state?.refusals?.wordsOf("r7")).toBe("no such thing");
     // Two among 64: some dozens, not 64.
     expect(responses).toBeLessThan(30);
     // The next version of it is offered again, whatever else is.

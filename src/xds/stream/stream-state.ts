@@ -75,7 +75,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   });
   const warming = createWarming(variant, states);
   const stateOptions = { pool, session, onAccepted: holdBack.noteAccepted, onOfferedAgain };
-  const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
+  const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions, isAsked });
   /** Parts of one response that follow each other with nothing between. */
   const outbox: Response[] = [];
   /** Of any type: a client may start a type over, and its answers of before must not count for what it is sent then. */
@@ -114,8 +114,18 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     return received(request.type, result);
   }
 
+  function isAsked(route: string): boolean {
+    return states.get(types.route)?.isSubscribed(route) ?? false;
+  }
+
   function receiveRoutes(request: DeltaRequest, nowMs: number): Received {
     outbox.push(...(hosts?.noteRoutes(request) ?? []));
+    const received = settleRoutes(request, nowMs);
+    outbox.push(...(hosts?.matchClaims() ?? []));
+    return received;
+  }
+
+  function settleRoutes(request: DeltaRequest, nowMs: number): Received {
     const settlement = hosts?.settle(request.nonce, request.error);
     if (!settlement) return delta(request, nowMs);
     const { type, subscribe, unsubscribe, initial } = request;
@@ -126,7 +136,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
 
   function receiveHosts({ initial, nonce, error }: DeltaRequest<WireType>, nowMs: number): Received {
     if (nonce === "") {
-      outbox.push(...(hosts?.noteClaims(initial) ?? []));
+      hosts?.noteClaims(initial);
+      outbox.push(...(hosts?.matchClaims() ?? []));
       dirty.add(types.route);
       return { event: "subscribe", dirty: true };
     }
@@ -158,7 +169,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   /** What the client may have refused, by itself; in a whole set it is offered once more among the others. */
   function apartOthers(state: TypeState): Plan | undefined {
     if (!state.hasSuspects) return undefined;
-    const names = state.takeSuspects();
+    const names = state.refusals?.takeSuspects() ?? [];
     if (variant === "sotw" && isWholeSet(state.type)) {
       state.retry(names);
       return undefined;

@@ -39,3 +39,15 @@ test("nor one that subscribes and unsubscribes without end", () => {
   }
   expect(unanswered.kept).toBeLessThan(64);
 });
+
+test("what is on its way is what a client may come to have, but for what it has given up", () => {
+  const unanswered = new Unanswered();
+  const hashes = () => [...unanswered.sent("n")].map(({ hash }) => hash);
+  const [one, two] = [addition("n", "one"), addition("n", "two")];
+  for (const response of [one, removal("n", "gone"), two, addition("m", "other")]) unanswered.add(response);
+  expect(hashes()).toEqual([one, two].map(({ changes }) => changes.get("n")?.hash));
+  unanswered.settle(one);
+  expect(hashes()).toEqual([two.changes.get("n")?.hash]);
+  unanswered.forget("n");
+  expect(hashes()).toEqual([]);
+});

@@ -14,9 +14,9 @@ export interface InFlight {
 }
 
 /** A client that never answers must not make the list grow. */
-const maxInFlight = 16;
+export const maxInFlight = 16;
 /** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
-const maxExpired = 1024;
+export const maxExpired = 1024;
 
 const nothing: readonly InFlight[] = [];
 const none: ReadonlySet<string> = new Set();
@@ -104,6 +104,14 @@ export class Unanswered {
     if (this.#doubts?.has(name)) return { resource: this.#doubts.get(name) };
     const first = this.first(name);
     return first && { resource: first.before.get(name) };
+  }
+
+  /** What open responses have of this name, in the order of sending. */
+  *sent(name: string): Generator<Resource> {
+    for (const response of this.#open) {
+      const resource = this.#isGivenUp(name, response) ? undefined : response.changes.get(name);
+      if (resource) yield resource;
+    }
   }
 
   /** Whether an open response takes the name away, even if a later one brings it back. */

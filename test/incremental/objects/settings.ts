@@ -7,6 +7,10 @@ import { localitySetting } from "./traffic.ts";
 
 const providers: readonly Spec[] = [
   { name: "authz", envoyExtAuthzGrpc: { service: "a.red.svc.cluster.local", port: 7070 } },
+  {
+    name: "file-log",
+    envoyFileAccessLog: { logFormat: { labels: { a: "%PROTOCOL%", b: { d: "%DURATION%", c: "%REQ(X)%" } } } },
+  },
   { name: "otel-log", envoyOtelAls: { service: "b.red.svc.cluster.local", port: 80 } },
   { name: "zipkin", zipkin: { service: "c.green.svc.cluster.local", port: 9000 } },
   { name: "otel", opentelemetry: { service: "d.blue.svc.cluster.local", port: 80 } },
@@ -54,7 +58,7 @@ const fields: readonly ((random: Random) => Spec)[] = [
     defaultProviders: {
       tracing: some(random, ["zipkin", "otel"], 0, 1),
       metrics: ["prometheus"],
-      accessLogging: some(random, ["envoy", "otel-log"], 0, 1),
+      accessLogging: some(random, ["envoy", "otel-log", "file-log"], 0, 2),
     },
   }),
   () => ({ defaultProviders: { metrics: ["prometheus"] } }),

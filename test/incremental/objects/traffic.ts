@@ -79,15 +79,22 @@ function httpRoute(random: Random, delegated: boolean): Spec {
     ...yes(random, 0.2, () => ({ retries: { attempts: random.whole(4), perTryTimeout: seconds(random) } })),
     ...yes(random, 0.1, () => ({ mirror: destination(random) })),
     ...yes(random, 0.1, () => ({ rewrite: { uri: "/r" } })),
-    ...yes(random, 0.1, () => ({ headers: { request: { add: { "x-a": `${random.whole(3)}` } } } })),
+    ...yes(random, 0.1, () => ({
+      headers: {
+        request: random.pick<Spec>([{ add: { "x-a": `${random.whole(3)}`, "x-b": "1" } }, { set: authority }]),
+      },
+    })),
     ...yes(random, 0.1, () => ({ fault: { delay: { fixedDelay: seconds(random), percentage: { value: 10 } } } })),
     ...yes(random, 0.1, () => ({ corsPolicy: { allowOrigins: [{ exact: "https://x" }] } })),
   };
 }
 
+/** Of several names for one thing the last by name is taken. */
+const authority: Spec = { ":authority": "a.com", host: "b.com", Host: "c.com" };
+
 const httpMatch = (random: Random): Spec => ({
   ...yes(random, 0.5, () => ({ uri: { [random.pick(["exact", "prefix"])]: random.pick(["/", "/x", "/y"]) } })),
-  ...yes(random, 0.2, () => ({ headers: { "x-h": { exact: `${random.whole(3)}` } } })),
+  ...yes(random, 0.2, () => ({ headers: { "x-h": { exact: `${random.whole(3)}` }, "x-g": { prefix: "g" } } })),
   ...yes(random, 0.2, () => ({ port: random.pick(ports).port })),
   ...yes(random, 0.3, () => ({ sourceLabels: labels(random) })),
   ...yes(random, 0.2, () => ({ sourceNamespace: random.pick(userNamespaces) })),
@@ -153,6 +160,7 @@ export function localitySetting(random: Random): Spec {
     () => ({ enabled: random.chance(0.5) }),
     () => ({ failover: [{ from: "r1", to: "r2" }] }),
     () => ({ distribute: [{ from: "r1/z1/*", to: { "r1/z1/*": 80, "r2/z3/*": 20 } }] }),
+    () => ({ distribute: [{ from: "*", to: { "*": 50, "r1/*": 20, "r1/z2/*": 30 } }] }),
     () => ({ failoverPriority: random.pick([["version"], ["topology.kubernetes.io/region", "tier"], ["tier=x"]]) }),
   ])();
 }
@@ -399,6 +407,14 @@ function patch(random: Random): Spec {
       applyTo: "CLUSTER",
       match: { context, cluster: { portNumber: random.pick(ports).port } },
       patch: { operation: "REMOVE" },
+    }),
+    () => ({
+      applyTo: "CLUSTER",
+      match: { context },
+      patch: {
+        operation: "MERGE",
+        value: { metadata: { filter_metadata: { x: { b: "1", a: { d: 2, c: 3 } }, w: {} } } },
+      },
     }),
     () => ({
       applyTo: "LISTENER",

@@ -5,8 +5,8 @@
 import type { Collection, Graph } from "../../../collections/index.ts";
 import type { KubeObject } from "../../../model/index.ts";
 import type { Change } from "../../../read-api/index.ts";
-import { type Programmed, type Reach, reachOf } from "../../programmed/index.ts";
-import type { ControlledSource } from "../../resource-source.ts";
+import { type Programmed, reachOf } from "../../programmed/index.ts";
+import type { ControlledSource } from "../../source/resource-source.ts";
 import type { KeptChange } from "./kept-change.ts";
 import { createMoves, type TouchedPair } from "./touched.ts";
 
@@ -29,9 +29,12 @@ export interface Settling {
 interface Open {
   readonly kind: string;
   readonly key: string;
+  readonly objects: Collection<KubeObject>;
   readonly change: KeptChange;
   /** The graph's version that has it. */
   readonly version: number;
+  /** Names of what the object made before. */
+  readonly before: ReadonlySet<string>;
   /** When it was last looked at, what had moved. */
   moves: string;
   /** That were given something else. */
@@ -42,17 +45,25 @@ interface Open {
 const handful = 50;
 /** Of those who refuse a change; Envoy says the same to all. */
 const maxRefusing = 5;
-const nothing: Reach = new Map();
+const nothing: ReadonlySet<string> = new Set();
+const nobody: NonNullable<Change["proxies"]> = {
+  ...{ affected: 0, acknowledged: 0, waiting: 0, refusing: [] },
+  isOvertaken: false,
+};
 
 export function settleChanges(sources: SettleSources, told: Told): Settling {
   const { graph, kinds, programmed, resources, lookMs = 300 } = sources;
   /** By object: of one that has changed again only the last change can become everywhere. */
   const open = new Map<string, Open>();
-  const befores = new Map<string, Reach>();
-  const isWaiting = (): boolean => open.values().some(({ change }) => change.touched === undefined);
-  const moves = createMoves(isWaiting);
+  /** Those of which it is not known yet what they have touched, the oldest first. */
+  const unresolved = new Set<Open>();
+  const moves = createMoves(() => unresolved.size > 0);
   resources.followMoves(moves);
-  programmed.followReach((id, before) => befores.set(id, before));
+  /** Of the object that changes now: it is told before the change begins here. */
+  let reached: { readonly id: string; readonly names: ReadonlySet<string> } | undefined;
+  programmed.followReach((id, names) => {
+    reached = { id, names };
+  });
   let isDue = false;
 
   const note = (change: KeptChange, proxies: NonNullable<Change["proxies"]>): void => {
@@ -61,30 +72,39 @@ export function settleChanges(sources: SettleSources, told: Told): Settling {
     told(change);
   };
 
-  async function findTouched(id: string, one: Open, before: Reach): Promise<void> {
-    const objects = kinds.get(one.kind);
-    if (one.change.touched || !objects) return;
-    const after = objects.get(one.key) ? reachOf({ graph, resources }, one.kind, objects, one.key) : nothing;
-    const found = await moves.touchedBy(one.version, [before, after]);
+  /** Of what is made from the object now. */
+  const namesOf = ({ kind, key, objects }: Open): ReadonlySet<string> =>
+    objects.get(key) ? new Set(reachOf({ graph, resources }, kind, objects, key).keys()) : nothing;
+
+  async function findTouched(one: Open, after: ReadonlySet<string>): Promise<void> {
+    unresolved.delete(one);
+    const isMade = resources.made >= one.version;
+    // Of moves until now: what comes later is another change's.
+    const found = await moves.touchedBy(one.version, one.before.union(after));
+    // The next change may have come before this one was made: then it has touched nothing by itself.
+    if (!isMade && found.resources.length === 0) return;
     one.given = found.proxies;
     one.change.touched = found.resources;
     if (found.untold > 0) one.change.untold = found.untold;
-    if (open.get(id) === one && !isWaiting()) moves.forget();
     told(one.change, found.pairs);
+  }
+
+  /** `until` are the names of what the object has made until the next change. */
+  function overtake(one: Open, until: ReadonlySet<string>): void {
+    note(one.change, { ...(one.change.proxies ?? nobody), isOvertaken: true });
+    if (unresolved.has(one)) findTouched(one, until).catch(sources.onFault);
   }
 
   async function look(id: string, one: Open): Promise<void> {
     if (resources.made < one.version || one.moves === programmed.moves) return;
     one.moves = programmed.moves;
-    const before = befores.get(id) ?? nothing;
-    await findTouched(id, one, before);
-    const who = await (one.change.act === "removed" ? ofRemoved(id, one, before) : ofPresent(one));
+    if (unresolved.has(one)) await findTouched(one, namesOf(one));
+    const who = await (one.change.act === "removed" ? ofRemoved(id, one) : ofPresent(one));
     // Another change has come meanwhile, or it is not all made yet.
     if (!who || open.get(id) !== one) return;
     note(one.change, who);
     if (who.acknowledged < who.affected) return;
     open.delete(id);
-    befores.delete(id);
   }
 
   async function ofPresent({ kind, key, change }: Open): Promise<Change["proxies"]> {
@@ -97,8 +117,8 @@ export function settleChanges(sources: SettleSources, told: Told): Settling {
     };
   }
 
-  async function ofRemoved(id: string, { given }: Open, before: Reach): Promise<Change["proxies"]> {
-    const waiting = (await programmed.stillHave(id, before)).length;
+  async function ofRemoved(id: string, { given }: Open): Promise<Change["proxies"]> {
+    const waiting = (await programmed.stillHave(id)).length;
     const affected = Math.max(given, waiting);
     return { affected, acknowledged: affected - waiting, waiting, refusing: [], isOvertaken: false };
   }
@@ -112,7 +132,9 @@ export function settleChanges(sources: SettleSources, told: Told): Settling {
         open.set(id, one);
       }
     }
-    for (const id of befores.keys()) if (!open.has(id)) befores.delete(id);
+    // Changes may go on coming: what only earlier ones have waited for goes.
+    const [oldest] = unresolved;
+    moves.forget(oldest?.version ?? Number.POSITIVE_INFINITY);
     isDue = false;
     again();
   }
@@ -125,10 +147,17 @@ export function settleChanges(sources: SettleSources, told: Told): Settling {
 
   return {
     begin(kind, key, change) {
-      const last = open.get(change.object)?.change;
-      if (last?.proxies) note(last, { ...last.proxies, isOvertaken: true });
+      const objects = kinds.get(kind);
+      if (!objects) return;
+      const id = change.object;
+      const before = reached?.id === id ? reached.names : nothing;
+      reached = undefined;
+      const last = open.get(id);
+      if (last) overtake(last, before);
       // What is told here is part of the next version.
-      open.set(change.object, { kind, key, change, version: graph.version + 1, moves: "", given: 0 });
+      const one = { kind, key, objects, change, version: graph.version + 1, before, moves: "", given: 0 };
+      open.set(id, one);
+      unresolved.add(one);
       again();
     },
   };

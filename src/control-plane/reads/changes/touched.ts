@@ -6,8 +6,7 @@ import { createRest } from "../../../lib/index.ts";
 import type { Resource, ResourceSet, ResourceType } from "../../../model/index.ts";
 import type { TouchedResource } from "../../../read-api/index.ts";
 import { shortName } from "../../../xds/index.ts";
-import type { Reach } from "../../programmed/index.ts";
-import type { MoveListener, SetMove } from "../../resource-source.ts";
+import type { MoveListener, SetMove } from "../../source/set-moves.ts";
 
 /** A resource before and after; what many classes have in different ways is shown as the first has it. */
 export interface TouchedPair {
@@ -25,10 +24,12 @@ export interface Touched {
 }
 
 export interface Moves extends MoveListener {
-  /** Of moves since the graph had this version, those of the names that an object has a part in, before or after. */
-  touchedBy(version: number, reach: readonly Reach[]): Promise<Touched>;
-  /** Nobody waits for what was noted. */
-  forget(): void;
+  /** Of moves since the graph had this version, and until it is called, those of the names that an object has a part in, before or after. */
+  touchedBy(version: number, names: ReadonlySet<string>): Promise<Touched>;
+  /** Nobody waits for what was noted of earlier versions of the graph. */
+  forget(before: number): void;
+  /** How many are noted; tests count with it. */
+  readonly kept: number;
 }
 
 /** Of one change; the others are counted. */
@@ -37,37 +38,46 @@ const maxTouched = 20;
 const maxMoves = 10_000;
 
 /** Classes that share a set go to the next one together, and are looked at once. */
-interface Step extends Pick<SetMove, "type" | "before" | "now" | "version"> {
+interface Step extends Pick<SetMove, "type" | "before" | "now"> {
   /** Who has gone it, and how many proxies these are. */
   readonly by: Map<object, number>;
 }
 
 export function createMoves(wants: () => boolean): Moves {
-  let steps = new Map<ResourceSet, Map<ResourceSet, Step>>();
+  /** By version, and then by the set before and the one after it: what is taken back gives the sets of before again. */
+  const versions = new Map<number, Map<ResourceSet, Map<ResourceSet, Step>>>();
   let count = 0;
   return {
     wants,
     moved({ who, proxies, type, before, now, version }) {
-      if (++count > maxMoves) return;
+      if (count >= maxMoves) return;
+      const steps = versions.get(version) ?? new Map<ResourceSet, Map<ResourceSet, Step>>();
+      versions.set(version, steps);
       const next = steps.get(before) ?? new Map<ResourceSet, Step>();
       steps.set(before, next);
-      const step = next.get(now) ?? { type, before, now, version, by: new Map() };
+      const step = next.get(now) ?? { type, before, now, by: new Map() };
       next.set(now, step);
+      count += step.by.has(who) ? 0 : 1;
       step.by.set(who, proxies);
     },
-    forget() {
-      steps = new Map();
-      count = 0;
+    forget(before) {
+      for (const [version, steps] of versions) {
+        if (version >= before) continue;
+        for (const { by } of stepsIn(steps)) count -= by.size;
+        versions.delete(version);
+      }
     },
-    async touchedBy(version, reach) {
-      const names = new Set(reach.flatMap((one) => [...one.keys()]));
+    get kept() {
+      return count;
+    },
+    async touchedBy(version, names) {
       const rest = createRest(8);
       const found = new Map<string, Found>();
       const seen = new Map<object, Set<string>>();
       const proxies = new Map<object, number>();
-      for (const step of [...steps.values()].flatMap((next) => [...next.values()])) {
+      const since = [...versions].filter(([one]) => one >= version);
+      for (const step of since.flatMap(([, steps]) => [...stepsIn(steps)])) {
         await rest();
-        if (step.version < version) continue;
         for (const name of names) {
           const [before, after] = [step.before.get(name), step.now.get(name)];
           if (before?.hash === after?.hash) continue;
@@ -93,6 +103,9 @@ export function createMoves(wants: () => boolean): Moves {
     },
   };
 }
+
+const stepsIn = (steps: ReadonlyMap<ResourceSet, ReadonlyMap<ResourceSet, Step>>): Iterable<Step> =>
+  steps.values().flatMap((next) => next.values());
 
 interface Found extends TouchedResource {
   readonly pair: TouchedPair;

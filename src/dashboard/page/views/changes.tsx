@@ -29,7 +29,7 @@ export function Author({ change: { author, act } }: { readonly change: Pick<Chan
 export function WhoHasIt({ change: { proxies } }: { readonly change: Pick<Change, "proxies"> }) {
   if (!proxies) return <>not told yet</>;
   const { affected, acknowledged, waiting, refusing, isOvertaken } = proxies;
-  if (affected === 0) return <>concerns none</>;
+  if (affected === 0) return <>{isOvertaken ? "overtaken by the next change" : "concerns none"}</>;
   const [first] = refusing;
   return (
     <>

@@ -2,8 +2,8 @@
  * Names that one proxy asks for beyond the sets of its class in; resources out. Its renderer follows these names for as long as
  * the proxy does: services come and go, and their names must not stay with the class.
  */
-import type { Resource, ResourceType } from "../model/index.ts";
-import type { Renderer } from "../render/index.ts";
+import type { Resource, ResourceType } from "../../model/index.ts";
+import type { Renderer } from "../../render/index.ts";
 
 export interface AskedNames {
   /** Of the renderer of the proxy's class, which may be another one each time. */

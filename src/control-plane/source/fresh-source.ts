@@ -1,12 +1,12 @@
 /** Objects in; what proxies would be given by a control plane that has just started on them out. */
-import { createGraph } from "../collections/index.ts";
-import { createMemorySource } from "../kube/index.ts";
-import type { KubeObject } from "../model/index.ts";
-import { createEnvoyTypes } from "../render/index.ts";
-import { proxyOfNode } from "./proxy-of-node.ts";
+import { createGraph } from "../../collections/index.ts";
+import { createMemorySource } from "../../kube/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { createEnvoyTypes } from "../../render/index.ts";
+import { proxyOfNode } from "../proxy-of-node.ts";
+import { createStages, type StagesOptions } from "../stages.ts";
+import { watchObjects } from "../watched-kinds.ts";
 import { type ControlledSource, createResourceSource } from "./resource-source.ts";
-import { createStages, type StagesOptions } from "./stages.ts";
-import { watchObjects } from "./watched-kinds.ts";
 
 export type FreshOptions = Omit<StagesOptions, "graph" | "objects">;
 

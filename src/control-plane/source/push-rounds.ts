@@ -20,12 +20,10 @@ export interface PushRounds {
 export interface PushRoundsOptions {
   version(): number;
   isDue(): boolean;
-  /** False while something has failed, and is left to a later round. */
-  isWhole(): boolean;
   round(): Promise<void>;
 }
 
-export function createPushRounds({ version, isDue, isWhole, round }: PushRoundsOptions): PushRounds {
+export function createPushRounds({ version, isDue, round }: PushRoundsOptions): PushRounds {
   const others = new Set<Promise<unknown>>();
   let isWanted = false;
   let running: Promise<void> | undefined;
@@ -33,7 +31,7 @@ export function createPushRounds({ version, isDue, isWhole, round }: PushRoundsO
   let made = 0;
 
   function note(): void {
-    if (others.size === 0 && isWhole()) made = reached;
+    if (others.size === 0) made = reached;
   }
 
   async function rounds(): Promise<void> {

@@ -1,7 +1,7 @@
 /** For tests: the stages of a mesh in; what its proxies are sent, soon after a change, out. A fault is a test's own. */
-import { proxyOfNode } from "./proxy-of-node.ts";
+import { proxyOfNode } from "../proxy-of-node.ts";
+import type { Stages } from "../stages.ts";
 import { type ControlledSource, createResourceSource } from "./resource-source.ts";
-import type { Stages } from "./stages.ts";
 
 export function sourceOf(
   { mesh, registry, classOf }: Stages,

@@ -5,12 +5,10 @@ function start() {
   let version = 1;
   const begun: number[] = [];
   const open: (() => void)[] = [];
-  let isWhole = true;
   const due = new Set<string>();
   const rounds = createPushRounds({
     version: () => version,
     isDue: () => due.size > 0,
-    isWhole: () => isWhole,
     round() {
       begun.push(version);
       due.clear();
@@ -18,8 +16,7 @@ function start() {
     },
   });
   /** Ends the round that runs, and lets what follows from it happen. */
-  const end = async (whole = true): Promise<void> => {
-    isWhole = whole;
+  const end = async (): Promise<void> => {
     open.shift()?.();
     for (let i = 0; i < 5; i++) await Promise.resolve();
   };
@@ -54,21 +51,6 @@ test("what goes on beside holds up no round, but is part of what was made", asyn
   making.resolve();
   await end();
   expect([rounds.made, rounds.isBusy]).toEqual([2, false]);
-});
-
-test("while something has failed, be it beside, no version counts as made", async () => {
-  const { rounds, end, change } = start();
-  const making = Promise.withResolvers<void>();
-  void rounds.run();
-  rounds.beside(making.promise);
-  await end();
-  making.resolve();
-  await end(false);
-  expect(rounds.made).toBe(0);
-  change();
-  void rounds.run();
-  await end();
-  expect(rounds.made).toBe(2);
 });
 
 test("settle waits until nothing is due and nothing goes on", async () => {

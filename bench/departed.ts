@@ -1,17 +1,17 @@
 /**
- * `npm run bench -- departed [teams]`: services, routes, rules, policies, patches and proxies come and go; what is
+ * `npm run bench -- departed [teams]`: services, routes, rules, policies, patches and proxies come, are edited, refused and go; what is
  * kept, the memory and the CPU that a team costs, at the start and at the end. Ends with status 1 where something is kept.
  */
 
 import { getHeapSpaceStatistics } from "node:v8";
-import { createTeams } from "../test/departed/teams.ts";
+import { createTeams, teamsWorld } from "../test/departed/teams.ts";
 import { createReferrer } from "../test/incremental/references.ts";
 import { createWorld } from "../test/incremental/world.ts";
 
 const total = Number(process.argv[2] ?? 10_000);
 const batch = 100;
 
-const world = await createWorld([]);
+const world = await createWorld([], teamsWorld);
 const port = await world.listen();
 const teams = await createTeams(world, { port, referrer: await createReferrer(), every: 25 });
 

@@ -61,7 +61,7 @@ try {
   await api.apply(objects.filter(({ kind }) => kind === "Namespace"));
   await api.apply(objects.filter(({ kind }) => kind !== "Namespace"));
   driver = startDriver({ ...fleet, proxies, target: server.plain, rampMs: 1000 });
-  await driver.warmMs;
+  await driver.warm;
   const tokens = await makeTokens(values.tokens === "kept" ? numberOf("accounts") : rate * (seconds + warmSeconds));
   const ca = (await api.authority())["root-cert.pem"] ?? "";
   for (let i = 0; i < numberOf("connections"); i++)

@@ -123,7 +123,17 @@ function addedService(run: string): readonly KubeObject[] {
   ];
 }
 
-const meshConfig = (mesh: Readonly<Record<string, unknown>>): KubeObject => ({
+/** All that comes to be in the scenario's namespaces; the last is what control planes write there. */
+export const changedKinds: readonly Pick<KubeObject, "apiVersion" | "kind">[] = [
+  { apiVersion: "v1", kind: "Service" },
+  { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
+  { apiVersion: networking, kind: "VirtualService" },
+  { apiVersion: networking, kind: "DestinationRule" },
+  { apiVersion: networking, kind: "Sidecar" },
+  { apiVersion: "v1", kind: "ConfigMap" },
+];
+
+export const meshConfig = (mesh: Readonly<Record<string, unknown>>): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name: "istio", namespace: "istio-system" },

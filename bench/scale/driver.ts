@@ -4,22 +4,27 @@ import { join } from "node:path";
 import type { LoadAnswer, LoadCounts, LoadRequest, LoadStart } from "./load.ts";
 
 export interface Driver {
-  /** Resolves when every proxy has everything, with how long that took. */
-  readonly warmMs: Promise<number>;
+  /** Resolves when every proxy has everything. */
+  readonly warm: Promise<Warm>;
   /** Resolves when the proxies look out for the needle; what it gives resolves with the moments at which they had it. */
   watch(needle: string, proxies: number): Promise<Seen>;
   counts(): Promise<LoadCounts>;
   readonly pid: number | undefined;
   /** Resolves when nothing has come for a while. */
-  quiet(): Promise<LoadCounts>;
+  quiet(forMs: number): Promise<LoadCounts>;
   close(): void;
+}
+
+export interface Warm {
+  readonly tookMs: number;
+  /** How long each stream, from its connect on, waited for its first response. */
+  readonly firstMs: readonly number[];
 }
 
 export interface Seen {
   readonly at: Promise<readonly number[]>;
 }
 
-const quietMs = 700;
 const pollMs = 100;
 
 export function startDriver(start: Omit<LoadStart, "what">): Driver {
@@ -33,7 +38,7 @@ export function startDriver(start: Omit<LoadStart, "what">): Driver {
     return await next;
   };
   return {
-    warmMs: warm.then(({ tookMs }) => tookMs),
+    warm,
     async watch(needle, proxies) {
       const [watching, seen] = [answer("watching"), answer("seen")];
       send(child, { what: "watch", needle, proxies });
@@ -42,10 +47,10 @@ export function startDriver(start: Omit<LoadStart, "what">): Driver {
     },
     counts,
     pid: child.pid,
-    async quiet() {
+    async quiet(forMs) {
       for (;;) {
         const now = await counts();
-        if (now.quietMs > quietMs) return now;
+        if (now.quietMs > forMs) return now;
         await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
     },

@@ -1,35 +1,63 @@
 /** A monitoring port in; what the process costs, by the names that Prometheus knows, out. */
 import type { KeptParts } from "../../src/control-plane/debug/cache-view.ts";
-import type { Address } from "./server.ts";
+import type { Address, Server } from "./server.ts";
+import type { Spread } from "./spread.ts";
 
-export interface Figures {
-  readonly cpuSeconds: number;
+/** At one moment. */
+export interface Memory {
   readonly residentMiB: number;
-  /** Fairlead alone. */
+  /** As Node tells them; array buffers are among what is external. Fairlead alone. */
   readonly parts: Readonly<Record<string, number>>;
+}
+
+export interface Figures extends Memory {
+  readonly cpuSeconds: number;
   readonly classes: number | undefined;
-  /** Milliseconds since the figures before: median, 99 of 100, worst. */
-  readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
+  /** Since the figures before. */
+  readonly loopDelayMs: Spread | undefined;
 }
 
 /** What is kept of what was rendered; Fairlead alone. */
 export interface PartFigures {
-  readonly recipes: readonly { readonly recipe: string; readonly entries: number; readonly lookups: number }[];
+  /** The largest first. */
+  readonly recipes: readonly {
+    readonly recipe: string;
+    readonly entries: number;
+    readonly lookups: number;
+    /** About. */
+    readonly kib: number;
+  }[];
   /** By type of resource, each piece once however many resources have it. */
   readonly encodedKiB: Readonly<Record<string, number>>;
 }
 
 const mebi = 1024 * 1024;
 
+/**
+ * What an entry of a recipe and each look-up that it has recorded take of the heap, beside what the entry holds: seen with
+ * 50,000 entries of 0 to 12 look-ups, within a sixth. A look-up of what hardly anybody else reads takes up to 110.
+ */
+const [entryBytes, lookupBytes] = [400, 70];
+
+/** Undefined where nobody has said where it is scraped. */
+export const figuresOf = async ({ monitoring }: Server): Promise<Figures | undefined> =>
+  monitoring && (await readFigures(monitoring));
+
+export const partsOf = async ({ monitoring }: Server): Promise<PartFigures | undefined> =>
+  monitoring && (await readParts(monitoring));
+
 /** Undefined where another control plane does not tell. */
-export async function readParts(monitoring: Address): Promise<PartFigures | undefined> {
+async function readParts(monitoring: Address): Promise<PartFigures | undefined> {
   const answer = await fetch(`http://${monitoring.host}:${monitoring.port}/debug/krtz?parts=true`);
   const { recipes, encodedBytes } = answer.ok ? ((await answer.json()) as Partial<KeptParts>) : {};
   if (!recipes || !encodedBytes) return undefined;
   return {
     recipes: Object.entries(recipes)
-      .map(([recipe, kept]) => ({ recipe, ...kept }))
-      .sort((a, b) => b.entries + b.lookups - a.entries - a.lookups),
+      .map(([recipe, { entries, lookups }]) => ({
+        ...{ recipe, entries, lookups },
+        kib: (entries * entryBytes + lookups * lookupBytes) / 1024,
+      }))
+      .sort((a, b) => b.kib - a.kib),
     encodedKiB: Object.fromEntries(
       Object.entries(encodedBytes).map(([type, bytes]) => [type.slice(type.lastIndexOf(".") + 1), bytes / 1024]),
     ),
@@ -51,17 +79,19 @@ export async function readFigures(monitoring: Address): Promise<Figures> {
     const [, part] = /^fairlead_memory_bytes\{part="(\w+)"\}$/.exec(name) ?? [];
     return part === undefined ? [] : [[part, value / mebi] as const];
   });
-  const delay = (quantile: string): number | undefined =>
-    samples.get(`fairlead_event_loop_delay_seconds{quantile="${quantile}"}`);
-  const [p50, p99, max] = [delay("0.5"), delay("0.99"), delay("1")];
   return {
     cpuSeconds: samples.get("process_cpu_seconds_total") ?? Number.NaN,
     residentMiB: (samples.get("process_resident_memory_bytes") ?? Number.NaN) / mebi,
     parts: Object.fromEntries(parts),
     classes: samples.get("fairlead_classes"),
-    loopDelayMs:
-      p50 === undefined || p99 === undefined || max === undefined
-        ? undefined
-        : { p50: p50 * 1000, p99: p99 * 1000, max: max * 1000 },
+    loopDelayMs: loopDelayOf(samples),
   };
+}
+
+function loopDelayOf(samples: ReadonlyMap<string, number>): Spread | undefined {
+  const name = "fairlead_event_loop_delay";
+  const [p50, p99, max] = ["0.5", "0.99", "1"].map((one) => samples.get(`${name}_seconds{quantile="${one}"}`));
+  const looks = samples.get(`${name}_samples`);
+  if (p50 === undefined || p99 === undefined || max === undefined || looks === undefined) return undefined;
+  return { p50: p50 * 1000, p99: p99 * 1000, max: max * 1000, samples: looks };
 }

@@ -20,6 +20,8 @@ export interface LoadShape {
   readonly mode: Mode;
   /** What the node tells; a newer one may be sent virtual hosts on their own. */
   readonly envoyVersion: string;
+  /** That of the deployments; v1 where absent. Each has deployments of its own. */
+  readonly version?: string;
 }
 
 export interface LoadProxy {
@@ -33,7 +35,7 @@ const service = "/envoy.service.discovery.v3.AggregatedDiscoveryService";
 
 /** The same proxies as xdsload has, by their number. */
 export function loadProxy(index: number, shape: LoadShape): LoadProxy {
-  const { namespaces, deployments } = shape;
+  const { namespaces, deployments, version = "v1" } = shape;
   const own = deployments > 0;
   const namespace = `ns-${(own ? index % deployments : index) % namespaces}`;
   const app = own ? `svc-${index % deployments}` : `load-${index % namespaces}`;
@@ -43,7 +45,7 @@ export function loadProxy(index: number, shape: LoadShape): LoadProxy {
   const canonical = {
     "pod-template-hash": (index % Math.max(1, deployments)).toString(16).padStart(8, "0"),
     "service.istio.io/canonical-name": app,
-    "service.istio.io/canonical-revision": "v1",
+    "service.istio.io/canonical-revision": version,
   };
   const metadata = {
     NAMESPACE: namespace,
@@ -55,7 +57,7 @@ export function loadProxy(index: number, shape: LoadShape): LoadProxy {
     INSTANCE_IPS: ip,
     NAME: name,
     WORKLOAD_NAME: app,
-    LABELS: { app, version: "v1", ...(own ? canonical : {}) },
+    LABELS: { app, version, ...(own ? canonical : {}) },
   };
   const node = create(NodeSchema, {
     id: `sidecar~${ip}~${name}.${namespace}~${namespace}.svc.cluster.local`,

@@ -1,12 +1,14 @@
 /**
  * A process of simulated proxies. In, by message: how many, of what shape, against whom; then what to wait for. Out: when
- * all are warm, and how long it took each to receive a response that contains what is waited for.
+ * all are warm, how long each waited for its first response, and for one that contains what is waited for.
  */
 import { type LoadShape, loadProxy, type ProxyTarget, runProxy } from "./load-proxy.ts";
 
 export interface LoadStart extends LoadShape {
   readonly what: "start";
   readonly proxies: number;
+  /** The number of the first of them; 0 where absent. */
+  readonly from?: number;
   readonly target: ProxyTarget;
   /** Certificate and key by `namespace/account`. */
   readonly certificates?: Readonly<Record<string, { readonly cert: string; readonly key: string }>>;
@@ -31,7 +33,8 @@ export interface LoadCounts {
 }
 
 export type LoadAnswer =
-  | { readonly what: "warm"; readonly tookMs: number }
+  /** With how long each stream, from its connect on, waited for its first response. */
+  | { readonly what: "warm"; readonly tookMs: number; readonly firstMs: readonly number[] }
   | { readonly what: "watching" }
   /** Moments at which proxies had it, in milliseconds since the epoch, in order. */
   | { readonly what: "seen"; readonly at: readonly number[] }
@@ -40,23 +43,27 @@ export type LoadAnswer =
 const now = (): number => performance.timeOrigin + performance.now();
 const tell = (answer: LoadAnswer): void => void process.send?.(answer);
 const counts = { bytes: 0, responses: 0, cut: 0, warm: 0 };
+const firstMs: number[] = [];
 let last = now();
 let watched: { readonly needle: Buffer; readonly wanted: number; readonly at: number[] } | undefined;
 
-function start({ proxies, target, certificates, rampMs, ...shape }: LoadStart): void {
+function start({ proxies, from = 0, target, certificates, rampMs, ...shape }: LoadStart): void {
   const began = now();
   const one = async (index: number): Promise<void> => {
     await pause((rampMs / proxies) * index);
     for (;;) {
-      const proxy = loadProxy(index, shape);
+      const proxy = loadProxy(from + index, shape);
       const own = certificates?.[`${proxy.namespace}/${proxy.account}`];
       const to = own ? { ...target, tls: { ...target.tls, ...own } } : target;
-      let [isWarm, seen] = [false, watched];
+      let [isWarm, isAnswered, seen] = [false, false, watched];
+      const beganMs = now();
       const events = {
         onMessage(message: Uint8Array) {
           counts.bytes += message.length;
           counts.responses++;
           last = now();
+          if (!isAnswered) firstMs.push(last - beganMs);
+          isAnswered = true;
           if (
             !watched ||
             seen === watched ||
@@ -68,7 +75,7 @@ function start({ proxies, target, certificates, rampMs, ...shape }: LoadStart): 
         },
         onWarm() {
           isWarm = true;
-          if (++counts.warm === proxies) tell({ what: "warm", tookMs: now() - began });
+          if (++counts.warm === proxies) tell({ what: "warm", tookMs: now() - began, firstMs });
         },
       };
       const error = await runProxy(to, shape.mode, proxy, events, new AbortController().signal).then(

@@ -4,9 +4,11 @@
  */
 import { writeFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { type Fleet, measure, type Run } from "./measure.ts";
+import type { Fleet } from "./fleet.ts";
+import { measure, type Pace, type Run } from "./measure.ts";
 import { openApi } from "./mesh-api.ts";
-import { type ScenarioSize, scenario } from "./scenario.ts";
+import { putScenario } from "./put-scenario.ts";
+import type { ScenarioSize } from "./scenario.ts";
 import { other, parseAddress, type Server, startDiscovery, startStandalone } from "./server.ts";
 import { sayRun } from "./table.ts";
 import { buildXdsload, checkLoad } from "./xdsload.ts";
@@ -20,9 +22,12 @@ const help = `npm run bench -- [options]      what a fleet of simulated proxies 
   --mode MODE        delta (default) or sotw
   --tls              over 15012, with a certificate for each proxy
   --envoy-version V  that the proxies say they have (1.40.0)
+  --steady-s N       for how long a route changes again and again (20)
+  --quick            waits for nothing longer than it must: to see that all works, not for figures
   --full             100, 500, 1,000 and 2,000 proxies in all variants; takes hours
   --json FILE        the figures as JSON too
-  --kubeconfig K     on an API that is there, instead of one that is started
+  --kubeconfig K     on an API that is there, instead of one that is started: namespaces ns-0, ns-1... are made there, and
+                     MeshConfig is changed; afterwards both are as before
   --against H:P      with --kubeconfig: the same table for another control plane on that API, plain xDS at H:P;
                      --against-tls H:P, --against-monitoring H:P, --against-name NAME, --only-against
   --check-load       whether our load counts what xdsload counts (needs Go)
@@ -43,6 +48,8 @@ const { values } = options({
     tls: { type: "boolean", default: false },
     "ramp-ms": { type: "string", default: "" },
     "envoy-version": { type: "string", default: "1.40.0" },
+    "steady-s": { type: "string", default: "20" },
+    quick: { type: "boolean", default: false },
     full: { type: "boolean", default: false },
     json: { type: "string" },
     "check-load": { type: "boolean", default: false },
@@ -121,18 +128,25 @@ async function runOne(one: Fleet): Promise<readonly Run[]> {
 
 async function runOn(server: Server, size: ScenarioSize, one: Fleet): Promise<Run> {
   const api = await openApi(server.kubeconfig);
+  const undo: (() => Promise<void>)[] = [];
   try {
-    await api.apply(scenario(size).filter(({ kind }) => kind === "Namespace"));
-    await api.apply(scenario(size).filter(({ kind }) => kind !== "Namespace"));
+    const leave = await putScenario(api, size);
+    // The API that was started for this run goes with it.
+    if (values.kubeconfig !== undefined) undo.push(leave);
     // Watches bring it in; what is still on its way would count for the fleet.
-    await new Promise((resolve) => setTimeout(resolve, 5000));
+    await new Promise((resolve) => setTimeout(resolve, values.quick ? 1000 : 5000));
     if (program !== undefined) process.stdout.write(`${await checkLoad(program, server, api, size, one)}\n`);
-    return await measure(server, api, size, one);
+    return await measure(server, api, size, one, pace);
   } finally {
+    for (const leave of undo) await leave();
     api.close();
     await server.stop();
   }
 }
+
+const pace: Pace = values.quick
+  ? { steadyMs: 1000, quietMs: 200 }
+  : { steadyMs: Number(values["steady-s"]) * 1000, quietMs: 700 };
 
 function theOther(plain: string): Server {
   if (values.kubeconfig === undefined) throw new Error("--against needs --kubeconfig: the API that both read");

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { startDriver } from "./driver.ts";
-import type { Fleet } from "./measure.ts";
+import type { Fleet } from "./fleet.ts";
 import type { MeshApi } from "./mesh-api.ts";
 import { type ScenarioSize, virtualService } from "./scenario.ts";
 import type { Server } from "./server.ts";
@@ -20,6 +20,7 @@ interface Counted {
   readonly responses: number;
 }
 
+const quietMs = 700;
 const root = join(import.meta.dirname, "../..");
 const sources = join(root, "../shared/tools/xdsload");
 
@@ -53,12 +54,12 @@ export async function checkLoad(
 
 async function countOurs(server: Server, api: MeshApi, size: ScenarioSize, fleet: Fleet): Promise<Counted> {
   const driver = startDriver({ ...fleet, target: server.plain });
-  await driver.warmMs;
-  const warm = await driver.quiet();
+  await driver.warm;
+  const warm = await driver.quiet(quietMs);
   const seen = await driver.watch("x-check-ours", fleet.proxies);
   await api.apply([virtualService(0, size, "x-check-ours")]);
   await seen.at;
-  const after = await driver.quiet();
+  const after = await driver.quiet(quietMs);
   driver.close();
   await api.apply([virtualService(0, size)]);
   return { warmBytes: warm.bytes, warmResponses: warm.responses, bytes: after.bytes, responses: after.responses };

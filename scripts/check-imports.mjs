@@ -1,11 +1,12 @@
 // Checks the import table of ARCHITECTURE.md against the sources with dependency-cruiser: rooms import only what the
 // table allows and only through `index.ts`, and nothing imports in a circle, neither files nor the folders of a room.
+// `check-imports.mjs ROOT` does so for another tree.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cruise } from "dependency-cruiser";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url));
 const table = new Map(
   [...readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(/^\| ([a-z-]+) \| .* \| ([a-z, -]+) \|$/gm)].map(
     ([, room, allowed]) => [room, allowed === "nothing" ? [] : allowed.split(", ")],
@@ -14,7 +15,7 @@ const table = new Map(
 const rooms = readdirSync(join(root, "src"));
 for (const room of rooms) if (!table.has(room)) throw new Error(`ARCHITECTURE.md has no row for the room ${room}`);
 
-const isTest = "\\.test\\.ts$|/testing\\.ts$";
+const isTest = "\\.test\\.tsx?$|/testing\\.ts$";
 const forbidden = rooms.flatMap((room) => [
   {
     name: `${room}-may-not-import`,
@@ -47,9 +48,9 @@ const result = await cruise(["src"], {
 });
 const { modules, summary } = result.output;
 const sources = readdirSync("src", { recursive: true }).filter(
-  (f) => f.endsWith(".ts") && !f.endsWith(".d.ts") && !f.startsWith("gen/"),
+  (f) => /\.tsx?$/.test(f) && !f.endsWith(".d.ts") && !f.startsWith("gen/"),
 ).length;
-const read = modules.filter((m) => m.source.startsWith("src/") && m.source.endsWith(".ts")).length;
+const read = modules.filter((m) => m.source.startsWith("src/") && /\.tsx?$/.test(m.source)).length;
 // Files above the folders of a room may import any of them.
 const rings = rooms.filter((room) => room !== "gen").flatMap((room) => folderRings(room));
 for (const ring of rings) console.error(`folders in a circle: ${ring.join(" -> ")}`);
@@ -64,7 +65,7 @@ process.exitCode = summary.violations.length + rings.length === 0 ? 0 : 1;
 function folderRings(room) {
   const beside = new Map();
   for (const { source, dependencies } of modules) {
-    if (!source.startsWith(`src/${room}/`) || /\.test\.ts$/.test(source)) continue;
+    if (!source.startsWith(`src/${room}/`) || /\.test\.tsx?$/.test(source)) continue;
     for (const { resolved } of dependencies) {
       const [parent, from, to] = parting(source, resolved);
       if (!parent?.startsWith(`src/${room}`) || !from || !to) continue;

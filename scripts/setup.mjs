@@ -147,13 +147,18 @@ function alive(pid) {
   }
 }
 
+async function generate() {
+  await ensurePackages();
+  await ensureGenerated();
+}
+
 /** For `npm pack`: the bundle, and nothing of earlier ones. */
 async function ensurePackage() {
   await ensureAll();
   run(nodeBin(), [join(root, "scripts/bundle.mjs"), "--clean"]);
 }
 
-const steps = { packages: ensurePackages, gen: ensureGenerated, build: ensureAll, package: ensurePackage };
+const steps = { packages: ensurePackages, gen: generate, build: ensureAll, package: ensurePackage };
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const wanted = steps[process.argv[2] ?? "build"];
   if (!wanted) throw new Error(`unknown step; use one of ${Object.keys(steps).join(", ")}`);

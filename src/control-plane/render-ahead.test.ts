@@ -193,6 +193,18 @@ test("no further namespace is begun once a proxy has come", async () => {
   session.close();
 });
 
+test("what was broken off as a proxy came is made once that has gone, though nothing has changed", async () => {
+  const { resources: others, ahead: whole } = start(mesh);
+  await whole();
+  const { resources, ahead } = start(mesh);
+  const session = resources.connect(node("one"), undefined, () => {});
+  await session.ready;
+  await ahead();
+  session.close();
+  expect(resources.facets).toBe(0);
+  await expect.poll(() => resources.facets).toBe(others.facets);
+});
+
 test("who has come holds what it shares, alone once the time is over", async () => {
   const connected = async (to: ReturnType<typeof start>["resources"]) => {
     const sessions = ["one", "two"].map((namespace) => to.connect(node(namespace), undefined, () => {}));

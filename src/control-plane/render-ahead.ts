@@ -65,8 +65,8 @@ export async function renderAhead(options: RenderAheadOptions): Promise<void> {
 /** What was made for those that may come. */
 interface Ahead {
   readonly made: readonly Expected[];
-  /** What they were made from. */
-  readonly version: number;
+  /** What they were made from; no version where some of them are still to be made. */
+  readonly version: number | undefined;
 }
 
 async function follow(options: RenderAheadOptions, times: AheadTimes, first: Promise<Ahead>): Promise<void> {
@@ -104,8 +104,11 @@ async function follow(options: RenderAheadOptions, times: AheadTimes, first: Pro
 async function makeAll({ proxies, resources, version, log, signal }: RenderAheadOptions): Promise<Ahead> {
   const [from, startedMs] = [version(), performance.now()];
   const made: Expected[] = [];
+  let isWhole = true;
   for (const proxy of proxies()) {
-    if (made.length >= maxNamespaces || signal.aborted || resources.nodes > 0) break;
+    if (made.length >= maxNamespaces) break;
+    isWhole = !signal.aborted && resources.nodes === 0;
+    if (!isWhole) break;
     try {
       made.push(await resources.ahead(proxy));
     } catch (error) {
@@ -114,10 +117,10 @@ async function makeAll({ proxies, resources, version, log, signal }: RenderAhead
     }
   }
   log.debug("rendered ahead", { namespaces: made.length, ms: Math.round(performance.now() - startedMs) });
-  return { made, version: from };
+  return { made, version: isWhole ? from : undefined };
 }
 
-const nothing: Ahead = { made: [], version: -1 };
+const nothing: Ahead = { made: [], version: undefined };
 
 /** One at a time: hundreds of namespaces that go in one turn would be a long one. */
 async function letGo({ made }: Ahead): Promise<Ahead> {

@@ -11,8 +11,11 @@ const socketName = "\0fairlead takes ranges";
 
 const lookEveryMs = 20;
 
-/** Longer than any mesh takes; somebody else's socket of that name must keep nobody from starting. */
-const longestMs = 15_000;
+/**
+ * Longer than any mesh takes, also where several have come before on a busy machine: who goes on without a turn may have the
+ * same ranges as they. Somebody else's socket of that name must keep nobody from starting.
+ */
+const longestMs = 60_000;
 
 export interface TurnOptions {
   readonly log: Logger;

@@ -155,7 +155,7 @@ export class TypeState implements Sent {
     yield* this.#news ?? this.sentNames();
   }
 
-  /** What the client refuses, and ever has. */
+  /** What the client refuses; undefined until it has refused something. */
   get refusals(): Refusals | undefined {
     return this.#refusals;
   }

@@ -13,6 +13,8 @@ export interface ResourceSet {
   list(): Resource[];
   /** What the set is made of; a name in a later layer hides the same name in an earlier one. */
   readonly layers: readonly Layer[];
+  /** Names of the layer at this place that a later one hides. */
+  hiddenIn(at: number): ReadonlySet<string>;
 }
 
 export function createResourceSet(layers: readonly Layer[]): ResourceSet {
@@ -23,8 +25,8 @@ export function createResourceSet(layers: readonly Layer[]): ResourceSet {
 class LayeredSet implements ResourceSet {
   readonly layers: readonly Layer[];
   #size: number | undefined;
-  /** For each layer the later ones that hide some of it, which is rare. */
-  #covers: readonly (readonly Layer[])[] | undefined;
+  /** For each layer what later ones hide of it, which is rare. */
+  #hidden: readonly ReadonlySet<string>[] | undefined;
 
   constructor(layers: readonly Layer[]) {
     this.layers = layers;
@@ -45,8 +47,8 @@ class LayeredSet implements ResourceSet {
 
   *entries(): Generator<readonly [string, Resource]> {
     for (const [at, layer] of this.layers.entries()) {
-      const later = this.#hiding(at);
-      for (const entry of layer) if (!isIn(later, entry[0])) yield entry;
+      const hidden = this.hiddenIn(at);
+      for (const entry of layer) if (!hidden.has(entry[0])) yield entry;
     }
   }
 
@@ -57,39 +59,39 @@ class LayeredSet implements ResourceSet {
   list(): Resource[] {
     const all: Resource[] = [];
     for (const [at, layer] of this.layers.entries()) {
-      const later = this.#hiding(at);
+      const hidden = this.hiddenIn(at);
       // An entry is an object of its own.
-      if (later.length === 0) for (const resource of layer.values()) all.push(resource);
-      else for (const [name, resource] of layer) if (!isIn(later, name)) all.push(resource);
+      if (hidden.size === 0) for (const resource of layer.values()) all.push(resource);
+      else for (const [name, resource] of layer) if (!hidden.has(name)) all.push(resource);
     }
     return all;
   }
 
-  #count(): number {
-    let count = 0;
-    for (const [at, layer] of this.layers.entries()) {
-      const later = this.#hiding(at);
-      if (later.length === 0) count += layer.size;
-      else for (const name of layer.keys()) if (!isIn(later, name)) count++;
-    }
-    return count;
+  hiddenIn(at: number): ReadonlySet<string> {
+    this.#hidden ??= this.layers.map((layer, i) => hiddenBy(layer, this.layers.slice(i + 1)));
+    return this.#hidden[at] ?? none;
   }
 
-  #hiding(at: number): readonly Layer[] {
-    this.#covers ??= this.layers.map((layer, i) => this.layers.slice(i + 1).filter((later) => overlap(layer, later)));
-    return this.#covers[at] ?? [];
+  #count(): number {
+    let count = 0;
+    for (const [at, layer] of this.layers.entries()) count += layer.size - this.hiddenIn(at).size;
+    return count;
   }
 }
+
+const none: ReadonlySet<string> = new Set();
 
 export const emptyResourceSet: ResourceSet = createResourceSet([]);
 
-function isIn(layers: readonly Layer[], name: string): boolean {
-  for (const layer of layers) if (layer.has(name)) return true;
-  return false;
-}
-
-function overlap(a: Layer, b: Layer): boolean {
-  const [small, large] = a.size < b.size ? [a, b] : [b, a];
-  for (const name of small.keys()) if (large.has(name)) return true;
-  return false;
+function hiddenBy(layer: Layer, later: readonly Layer[]): ReadonlySet<string> {
+  let found: Set<string> | undefined;
+  for (const other of later) {
+    const [small, large] = layer.size < other.size ? [layer, other] : [other, layer];
+    for (const name of small.keys()) {
+      if (!large.has(name)) continue;
+      found ??= new Set();
+      found.add(name);
+    }
+  }
+  return found ?? none;
 }

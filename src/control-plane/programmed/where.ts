@@ -1,5 +1,5 @@
 /** What classes have in; by resource, who has it, out. A layer that many classes share is gone through once. */
-import { envoyTypes, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
+import { emptyResourceSet, envoyTypes, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
 import type { Crowd, Follows } from "./crowds.ts";
 import type { Part } from "./reach.ts";
 
@@ -47,41 +47,57 @@ const nowhere: readonly Holders[] = [];
 
 export function createWhere(): Where {
   const byLayer = new Map<Layer, Holders>();
-  const byResource = new Map<Resource, readonly Holders[]>();
+  let size = 0;
+  let looked = 0;
+  let byResource: ReadonlyMap<Resource, readonly Holders[]> | undefined;
   const known = new WeakMap<readonly Resource[], Standing>();
 
   const begin = (layer: Layer, type: ResourceType, at: number): Holders => {
     const holders: Holders = { at, type, owners: [], hidden: new Set(), groups: undefined };
     byLayer.set(layer, holders);
-    for (const resource of layer.values()) {
-      const others = byResource.get(resource);
-      byResource.set(resource, others ? [...others, holders] : [holders]);
-    }
+    size += layer.size;
+    byResource = undefined;
     return holders;
+  };
+
+  /** Few are asked for after one change: all layers are gone through for each, until an index of them would have cost less. */
+  const holdersOf = (resource: Resource): readonly Holders[] => {
+    looked += byLayer.size;
+    if (looked > size) byResource ??= indexOf(byLayer);
+    if (byResource) return byResource.get(resource) ?? nowhere;
+    const found: Holders[] = [];
+    for (const [layer, holders] of byLayer) if (layer.get(resource.name) === resource) found.push(holders);
+    return found;
   };
 
   return {
     add(owner) {
       for (const [at, type] of envoyTypes.entries()) {
-        const layers = owner.sets[at]?.layers ?? [];
-        for (const [i, layer] of layers.entries()) {
+        const set = owner.sets[at] ?? emptyResourceSet;
+        for (const [i, layer] of set.layers.entries()) {
           const holders = byLayer.get(layer) ?? begin(layer, type, at);
           holders.owners.push(owner);
-          for (const later of layers.slice(i + 1)) for (const name of common(layer, later)) holders.hidden.add(name);
+          for (const name of set.hiddenIn(i)) holders.hidden.add(name);
         }
       }
     },
     standing(resources) {
-      const found = known.get(resources) ?? standingOf(resources, (resource) => byResource.get(resource) ?? nowhere);
+      const found = known.get(resources) ?? standingOf(resources, holdersOf);
       known.set(resources, found);
       return found;
     },
   };
 }
 
-function* common(a: Layer, b: Layer): Generator<string> {
-  const [small, large] = a.size < b.size ? [a, b] : [b, a];
-  for (const name of small.keys()) if (large.has(name)) yield name;
+function indexOf(byLayer: ReadonlyMap<Layer, Holders>): ReadonlyMap<Resource, readonly Holders[]> {
+  const found = new Map<Resource, Holders[]>();
+  for (const [layer, holders] of byLayer)
+    for (const resource of layer.values()) {
+      const others = found.get(resource);
+      if (others) others.push(holders);
+      else found.set(resource, [holders]);
+    }
+  return found;
 }
 
 function standingOf(resources: readonly Resource[], where: (resource: Resource) => readonly Holders[]): Standing {

@@ -2,6 +2,7 @@
 import type { Resource, ResourceSet, ResourceType } from "../../model/index.ts";
 import { types } from "../../model/index.ts";
 import type { ProxyNode } from "../source.ts";
+import type { TypeState } from "../stream/type-state.ts";
 import type { Connection } from "./ads-shared.ts";
 
 /** `unasked`: the proxy follows it not, so that nothing of it is awaited. */
@@ -41,41 +42,77 @@ const nothing: Follows = { has: () => false };
 /** A listener that was just taken asks for its routes in the same turn of Envoy, be it after the answer. */
 const askingMs = 1000;
 
-export function proxyProgress({ node, state }: Connection, nowMs: number): ProxyProgress {
+/** All of them are asked after each change, so that each is one object. */
+class StreamProgress implements ProxyProgress {
+  readonly #connection: Connection;
+  readonly #nowMs: number;
+
+  constructor(connection: Connection, nowMs: number) {
+    this.#connection = connection;
+    this.#nowMs = nowMs;
+  }
+
+  get node(): ProxyNode {
+    return this.#connection.node;
+  }
+
+  isSettled(): boolean {
+    const { state } = this.#connection;
+    return !state.pending() && state.states().every((own) => own.isSettled);
+  }
+
+  refusals(): IteratorObject<readonly [ResourceType, string, string]> {
+    return this.#connection.state
+      .states()
+      .flatMap((own) => [...(own.refusals?.entries() ?? [])].map(([name, words]) => [own.type, name, words] as const));
+  }
+
+  of(type: ResourceType, wanted: Resource): Progress {
+    const own = this.#state(type);
+    if (!own?.isSubscribed(wanted.name)) return this.#mayAsk(type, wanted) ? "awaited" : "unasked";
+    if (own.accepted(wanted.name)?.hash === wanted.hash) return "has";
+    return own.refusals?.was(wanted.name, wanted.hash) ? "refused" : "awaited";
+  }
+
+  accepted(type: ResourceType, name: string): Resource | undefined {
+    return this.#state(type)?.accepted(name);
+  }
+
+  mayHave(type: ResourceType, name: string): Iterable<Resource> {
+    return this.#state(type)?.mayHave(name) ?? [];
+  }
+
+  unsettled(type: ResourceType): IteratorObject<string> {
+    return this.#state(type)?.unsettled() ?? [].values();
+  }
+
+  words(type: ResourceType, name: string): string {
+    return this.#state(type)?.refusals?.wordsOf(name) ?? "";
+  }
+
+  follows(type: ResourceType, set: ResourceSet): Follows | undefined {
+    const own = this.#state(type);
+    if (own && (own.base !== set || own.isUnsettled)) return undefined;
+    if (own?.wildcard) return everything;
+    if (this.#mayAskSoon(type)) return undefined;
+    return own ? (own.names.pooled ?? own.names) : nothing;
+  }
+
+  #state(type: ResourceType): TypeState | undefined {
+    return this.#connection.state.state(type);
+  }
+
   /** Whether the proxy may be about to ask for it, as a listener or a cluster that it has taken makes it do. */
-  const mayAsk = (type: ResourceType, { name }: Resource): boolean =>
-    type === types.endpoint
-      ? state.state(types.cluster)?.accepted(name)?.needs.includes(name) === true
-      : mayAskSoon(type);
-  const mayAskSoon = (type: ResourceType): boolean => {
-    const listeners = type === types.route ? state.state(types.listener) : undefined;
-    return listeners?.wildcard === true && nowMs - listeners.ackedAtMs < askingMs;
-  };
-  return {
-    node,
-    isSettled: () => !state.pending() && state.states().every((own) => own.isSettled),
-    refusals: () =>
-      state
-        .states()
-        .flatMap((own) =>
-          [...(own.refusals?.entries() ?? [])].map(([name, words]) => [own.type, name, words] as const),
-        ),
-    of(type, wanted) {
-      const own = state.state(type);
-      if (!own?.isSubscribed(wanted.name)) return mayAsk(type, wanted) ? "awaited" : "unasked";
-      if (own.accepted(wanted.name)?.hash === wanted.hash) return "has";
-      return own.refusals?.was(wanted.name, wanted.hash) ? "refused" : "awaited";
-    },
-    accepted: (type, name) => state.state(type)?.accepted(name),
-    mayHave: (type, name) => state.state(type)?.mayHave(name) ?? [],
-    unsettled: (type) => state.state(type)?.unsettled() ?? [].values(),
-    words: (type, name) => state.state(type)?.refusals?.wordsOf(name) ?? "",
-    follows(type, set) {
-      const own = state.state(type);
-      if (own && (own.base !== set || !own.unsettled().next().done)) return undefined;
-      if (own?.wildcard) return everything;
-      if (mayAskSoon(type)) return undefined;
-      return own ? (own.names.pooled ?? own.names) : nothing;
-    },
-  };
+  #mayAsk(type: ResourceType, { name }: Resource): boolean {
+    if (type !== types.endpoint) return this.#mayAskSoon(type);
+    return this.#state(types.cluster)?.accepted(name)?.needs.includes(name) === true;
+  }
+
+  #mayAskSoon(type: ResourceType): boolean {
+    const listeners = type === types.route ? this.#state(types.listener) : undefined;
+    return listeners?.wildcard === true && this.#nowMs - listeners.ackedAtMs < askingMs;
+  }
 }
+
+export const proxyProgress = (connection: Connection, nowMs: number): ProxyProgress =>
+  new StreamProgress(connection, nowMs);

@@ -155,6 +155,12 @@ export class TypeState implements Sent {
     yield* this.#news ?? this.sentNames();
   }
 
+  /** Whether there is any: asked of every stream whenever it is looked how far all are. */
+  get isUnsettled(): boolean {
+    if ((this.#own?.size ?? 0) > 0 || this.#unanswered.hasNames) return true;
+    return this.#news ? this.#news.size > 0 : !this.sentNames().next().done;
+  }
+
   /** What the client refuses; undefined until it has refused something. */
   get refusals(): Refusals | undefined {
     return this.#refusals;

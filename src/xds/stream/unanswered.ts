@@ -128,6 +128,10 @@ export class Unanswered {
     for (const { changes } of this.#open) yield* changes.keys();
   }
 
+  get hasNames(): boolean {
+    return (this.#doubts?.size ?? 0) > 0 || this.#open.some(({ changes }) => changes.size > 0);
+  }
+
   /** The client has all of this response but these names, and so nothing of an earlier one that it has not answered. */
   settle(response: InFlight, but: ReadonlySet<string> = none): void {
     if (response.whole)

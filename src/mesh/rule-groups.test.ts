@@ -87,13 +87,17 @@ test("rules that alternate between clients are not members of a group for each o
   expect(groupRules(alternating).open.map(({ members }) => members.length)).toEqual([1, 1]);
 });
 
-test("a rule for clients of its own is not compared with all others", () => {
+test.each([
+  ["of its own", (i: number) => [`n${i}`]],
+  ["of its namespace and of its own", (i: number) => [".", `n${i}`]],
+  ["of its own, and others that all have", (i: number) => [".", `n${i}`, "z"]],
+])("a rule for clients %s is not compared with all others", (_, exportTo) => {
   let looks = 0;
   const get = (target: readonly string[], key: string | symbol): unknown => {
     looks++;
     return Reflect.get(target, key);
   };
-  const counted = (i: number): RuleHead["exportTo"] => new Proxy<readonly string[]>([`n${i}`], { get });
+  const counted = (i: number): RuleHead["exportTo"] => new Proxy<readonly string[]>(exportTo(i), { get });
   const work = (count: number): number => {
     looks = 0;
     groupRules(Array.from({ length: count }, (_, i) => rule(`r${i}`, { exportTo: counted(i) })));

@@ -77,7 +77,7 @@ export function groupRules(rules: readonly RuleHead[]): HostRules {
     else selected.set(text, { selector, members: [key] });
   }
   const common: string[] = [];
-  const open = createOpenRules();
+  const open = createOpenRules(order.filter((rule) => !rule.selector));
   for (const { selector, key, exportTo } of order) {
     if (selector) continue;
     const covers = coveredBy(exportTo);
@@ -107,10 +107,11 @@ interface OpenRules {
  * Groups in the order in which they were added. Of two with the same visibility the later one is for all clients that see
  * them: only that is kept, or rules that alternate would all be members of as many groups as there are rules.
  */
-function createOpenRules() {
+function createOpenRules(rules: readonly RuleHead[]) {
   const groups = new Map<string, OpenRules>();
-  /** Who sees all clients of a group names the first of them too. */
-  const byFirst = new Map<string, Map<string, OpenRules>>();
+  /** Who sees all clients of a group names each of them: a group is looked for by the one that fewest rules name. */
+  const byRarest = new Map<string, Map<string, OpenRules>>();
+  const rarestOf = createRarest(rules);
   let last: OpenRules | undefined;
   return {
     last: () => last,
@@ -118,16 +119,25 @@ function createOpenRules() {
     join(key: string, exportTo: readonly string[]): void {
       const covers = coveredBy(exportTo);
       for (const word of exportTo.length === 0 ? [""] : exportTo)
-        for (const group of byFirst.get(word)?.values() ?? []) if (covers(group.exportTo)) group.members.push(key);
+        for (const group of byRarest.get(word)?.values() ?? []) if (covers(group.exportTo)) group.members.push(key);
     },
     add(key: string, exportTo: readonly string[]): void {
-      const [text, first = ""] = [exportTo.join(separator), exportTo[0]];
+      const [text, rarest] = [exportTo.join(separator), rarestOf(exportTo)];
       last = { exportTo, members: [key] };
       groups.delete(text);
       groups.set(text, last);
-      byFirst.set(first, (byFirst.get(first) ?? new Map<string, OpenRules>()).set(text, last));
+      byRarest.set(rarest, (byRarest.get(rarest) ?? new Map<string, OpenRules>()).set(text, last));
     },
   };
+}
+
+/** Of clients, those that fewest of the rules are exported to; empty where they are none. */
+function createRarest(rules: readonly RuleHead[]): (exportTo: readonly string[]) => string {
+  const counts = new Map<string, number>();
+  for (const { exportTo } of rules) for (const word of exportTo) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const countOf = (word: string): number => counts.get(word) ?? 0;
+  return ([first = "", ...more]) =>
+    more.reduce((least, word) => (countOf(word) < countOf(least) ? word : least), first);
 }
 
 /** Whether a rule that is exported to these is seen by all who see a group. */

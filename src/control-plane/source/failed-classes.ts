@@ -14,6 +14,8 @@ export interface FailedClasses<Class> {
   add(one: Class, made: number): void;
   /** It was made, or has gone. */
   delete(one: Class): void;
+  /** Whether it could not be made when it was tried last. */
+  has(one: Class): boolean;
   stuck(one: Class): Stuck;
   /** Another number whenever a class is stuck that was not, or no longer is. */
   readonly moves: number;
@@ -50,6 +52,7 @@ export function createFailedClasses<Class>({ onRetry, random }: FailedClassesOpt
     delete(one) {
       if (failed.delete(one)) moves++;
     },
+    has: (one) => failed.has(one),
     stuck: (one) => failed.get(one) ?? notStuck,
     get moves() {
       return moves;

@@ -467,6 +467,25 @@ describe("a class that cannot be made", () => {
     expect([stuck(), version()]).toEqual([[], before]);
     expect(source.failedMoves).not.toBe(failedMoves);
   });
+
+  test("is told to all of its proxies once it can be made, also where one of them has failed over the news", async () => {
+    const { source, service, faults } = start();
+    const told: string[] = [];
+    let isBroken = true;
+    const hears = (name: string) => (): void => {
+      if (isBroken && name === "a") throw new Error("cannot take it");
+      told.push(name);
+    };
+    for (const name of ["a", "b"]) source.connect(node(name), undefined, hears(name)).all(types.cluster);
+    expect(source.classes).toBe(1);
+    service("c");
+    await source.flush();
+    expect(faults).toEqual(["cannot take it"]);
+    isBroken = false;
+    await vi.advanceTimersByTimeAsync(2000);
+    await source.flush();
+    expect(told).toEqual(["a", "b"]);
+  });
 });
 
 test("what ends a round is told, also where nobody waits for the push that was asked for", async () => {

@@ -188,7 +188,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     try {
       const tellMoves = moves.watch(renderer);
       const news = renderer.refresh();
-      if (news.size > 0) for (const member of concerned) member.changed(news);
+      // Where it failed before, nobody knows who has heard of what was news then: all look at everything.
+      const told = failed.has(group) ? undefined : news;
+      if (told?.size !== 0) for (const member of concerned) member.changed(told);
       tellMoves(renderer, group, concerned.size);
       failed.delete(group);
     } catch (error) {

@@ -77,11 +77,11 @@ export function groupRules(rules: readonly RuleHead[]): HostRules {
     else selected.set(text, { selector, members: [key] });
   }
   const common: string[] = [];
-  const open = createOpenRules();
+  const open = createOpenRules(order);
   for (const { selector, key, exportTo } of order) {
     if (selector) continue;
     const covers = coveredBy(exportTo);
-    open.join(key, exportTo);
+    open.join(key, exportTo, covers);
     if (covers(ownNamespace)) common.push(key);
     const last = open.last();
     // As in Istio, a rule that nobody else sees has no group of its own beside one with a selector.
@@ -100,6 +100,8 @@ const ownNamespace: readonly string[] = ["."];
 
 interface OpenRules {
   readonly exportTo: readonly string[];
+  /** The same, with what the fewest rules name first: most that do not see all of it lack one of these. */
+  readonly rarest: readonly string[];
   readonly members: string[];
 }
 
@@ -107,31 +109,42 @@ interface OpenRules {
  * Groups in the order in which they were added. Of two with the same visibility the later one is for all clients that see
  * them: only that is kept, or rules that alternate would all be members of as many groups as there are rules.
  */
-function createOpenRules() {
+function createOpenRules(rules: readonly RuleHead[]) {
   const groups = new Map<string, OpenRules>();
-  /** Who sees all clients of a group names the first of them too. */
-  const byFirst = new Map<string, Map<string, OpenRules>>();
+  /** Who sees all clients of a group names the rarest of them too. */
+  const byRarest = new Map<string, Map<string, OpenRules>>();
+  const rarestFirst = createRarestFirst(rules);
   let last: OpenRules | undefined;
   return {
     last: () => last,
     all: () => groups.values(),
-    join(key: string, exportTo: readonly string[]): void {
-      const covers = coveredBy(exportTo);
+    join(key: string, exportTo: readonly string[], covers: Covers): void {
       for (const word of exportTo.length === 0 ? [""] : exportTo)
-        for (const group of byFirst.get(word)?.values() ?? []) if (covers(group.exportTo)) group.members.push(key);
+        for (const group of byRarest.get(word)?.values() ?? []) if (covers(group.rarest)) group.members.push(key);
     },
     add(key: string, exportTo: readonly string[]): void {
-      const [text, first = ""] = [exportTo.join(separator), exportTo[0]];
-      last = { exportTo, members: [key] };
+      const [text, rarest] = [exportTo.join(separator), rarestFirst(exportTo)];
+      const [word = ""] = rarest;
+      last = { exportTo, rarest, members: [key] };
       groups.delete(text);
       groups.set(text, last);
-      byFirst.set(first, (byFirst.get(first) ?? new Map<string, OpenRules>()).set(text, last));
+      byRarest.set(word, (byRarest.get(word) ?? new Map<string, OpenRules>()).set(text, last));
     },
   };
 }
 
-/** Whether a rule that is exported to these is seen by all who see a group. */
-function coveredBy(exportTo: readonly string[]): (group: readonly string[]) => boolean {
+/** Words in the order of how many rules are exported to them. */
+function createRarestFirst(rules: readonly RuleHead[]): (words: readonly string[]) => readonly string[] {
+  const uses = new Map<string, number>();
+  for (const { exportTo } of rules) for (const word of exportTo) uses.set(word, (uses.get(word) ?? 0) + 1);
+  return (words) => words.toSorted((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0));
+}
+
+/** Whether a rule is seen by all who see a group. */
+type Covers = (group: readonly string[]) => boolean;
+
+/** Of a rule that is exported to these. */
+function coveredBy(exportTo: readonly string[]): Covers {
   const words = new Set(exportTo);
   return (group) => (group.length === 0 ? words.size === 0 : group.every((word) => words.has(word)));
 }

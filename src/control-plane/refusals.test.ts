@@ -60,6 +60,16 @@ describe("what a proxy refuses", () => {
   });
 });
 
+test("of a proxy that refuses whole sets without a name not all of thousands is looked at", () => {
+  let asked = 0;
+  const names = Array.from({ length: 5000 }, (_, i) => `l${i}`);
+  const found = findRefusals([proxy("a", "no", names)], () => {
+    asked++;
+    return [patch];
+  });
+  expect([asked, found.length]).toEqual([500, 500]);
+});
+
 test("what made a resource that many proxies of a class refuse is looked up once", () => {
   const asked: string[] = [];
   const maker = (name: string) => ({

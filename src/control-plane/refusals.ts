@@ -44,12 +44,16 @@ export function sharedCauses<Maker extends { causes(type: ResourceType, name: st
 const maxWords = 400;
 /** A proxy that names nothing of what it refuses has doubts about all of it: more is not looked at. */
 const maxDoubted = 100;
+/** Where it refuses whole sets without a name, all that is in them counts as refused until it is found what is meant. */
+const maxRefused = 500;
 
 export function findRefusals(proxies: readonly ProxyStatus[], causesOf: CausesOf): readonly Refusal[] {
   return proxies.flatMap((proxy) =>
     proxy.types.flatMap(({ type, lastError, refused, doubted }) => {
       const isNamed = refused.size > 0 || lastError === "";
-      const found = isNamed ? [...refused] : doubted.slice(0, maxDoubted).map((name) => [name, lastError] as const);
+      const found = isNamed
+        ? refused.entries().take(maxRefused).toArray()
+        : doubted.slice(0, maxDoubted).map((name) => [name, lastError] as const);
       return found.map(([resource, words]) => ({
         ...{ proxy: proxyName(proxy.node), type, resource, words: printable(words.slice(0, maxWords)) },
         blamed: blame(causesOf(proxy, type, resource)),

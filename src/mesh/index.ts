@@ -11,3 +11,4 @@ export type {
   Scope,
   VirtualServiceHead,
 } from "./mesh.ts";
+export { longestWildcard } from "./most-specific.ts";

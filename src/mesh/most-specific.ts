@@ -9,13 +9,36 @@ export function mostSpecific(
   exact: (host: string) => boolean,
   wildcards: readonly string[],
 ): string | undefined {
-  if (isWildcard(host) ? wildcards.includes(host) : exact(host)) return host;
-  const needle = isWildcard(host) ? host.slice(1) : host;
-  let best: string | undefined;
-  for (const wildcard of wildcards) {
-    if (!needle.endsWith(wildcard.slice(1))) continue;
-    if (best === undefined || wildcard.length > best.length || (wildcard.length === best.length && wildcard < best))
-      best = wildcard;
+  if (!isWildcard(host)) return exact(host) ? host : longestWildcard(host, wildcards);
+  return indexed(wildcards).known.has(host) ? host : longestWildcard(host.slice(1), wildcards);
+}
+
+/** Of these wildcards the longest whose tail the name has. */
+export function longestWildcard(name: string, wildcards: readonly string[]): string | undefined {
+  const { known, lengths } = indexed(wildcards);
+  for (const length of lengths) {
+    const wildcard = `*${name.slice(Math.max(0, name.length - length))}`;
+    if (wildcard.length === length + 1 && known.has(wildcard)) return wildcard;
   }
-  return best;
+  return undefined;
+}
+
+interface Indexed {
+  readonly known: { has(wildcard: string): boolean };
+  /** Of their tails, the longest first. */
+  readonly lengths: readonly number[];
+}
+
+/** A namespace may have thousands, and each of thousands of services is looked for; most have a few, which are not kept. */
+const few = 16;
+const indexes = new WeakMap<readonly string[], Indexed>();
+
+function indexed(wildcards: readonly string[]): Indexed {
+  const found = indexes.get(wildcards);
+  if (found) return found;
+  const lengths = [...new Set(wildcards.map(({ length }) => length - 1))].sort((a, b) => b - a);
+  if (wildcards.length <= few) return { known: { has: (wildcard) => wildcards.includes(wildcard) }, lengths };
+  const made = { known: new Set(wildcards), lengths };
+  indexes.set(wildcards, made);
+  return made;
 }

@@ -77,11 +77,11 @@ export function groupRules(rules: readonly RuleHead[]): HostRules {
     else selected.set(text, { selector, members: [key] });
   }
   const common: string[] = [];
-  const open = createOpenRules(order.filter((rule) => !rule.selector));
+  const open = createOpenRules(order);
   for (const { selector, key, exportTo } of order) {
     if (selector) continue;
     const covers = coveredBy(exportTo);
-    open.join(key, exportTo);
+    open.join(key, exportTo, covers);
     if (covers(ownNamespace)) common.push(key);
     const last = open.last();
     // As in Istio, a rule that nobody else sees has no group of its own beside one with a selector.
@@ -92,7 +92,7 @@ export function groupRules(rules: readonly RuleHead[]): HostRules {
   return {
     selected: Array.from(selected.values(), (group) => ({ ...group, ref: refOf(group.members, "with common") })),
     common,
-    open: Array.from(open.all(), (group) => ({ ...group, ref: refOf(group.members) })),
+    open: Array.from(open.all(), ({ exportTo, members }) => ({ exportTo, members, ref: refOf(members) })),
   };
 }
 
@@ -100,6 +100,8 @@ const ownNamespace: readonly string[] = ["."];
 
 interface OpenRules {
   readonly exportTo: readonly string[];
+  /** The same, with what the fewest rules name first: most that do not see all of it lack one of these. */
+  readonly rarest: readonly string[];
   readonly members: string[];
 }
 
@@ -109,39 +111,40 @@ interface OpenRules {
  */
 function createOpenRules(rules: readonly RuleHead[]) {
   const groups = new Map<string, OpenRules>();
-  /** Who sees all clients of a group names each of them: a group is looked for by the one that fewest rules name. */
+  /** Who sees all clients of a group names the rarest of them too. */
   const byRarest = new Map<string, Map<string, OpenRules>>();
-  const rarestOf = createRarest(rules);
+  const rarestFirst = createRarestFirst(rules);
   let last: OpenRules | undefined;
   return {
     last: () => last,
     all: () => groups.values(),
-    join(key: string, exportTo: readonly string[]): void {
-      const covers = coveredBy(exportTo);
+    join(key: string, exportTo: readonly string[], covers: Covers): void {
       for (const word of exportTo.length === 0 ? [""] : exportTo)
-        for (const group of byRarest.get(word)?.values() ?? []) if (covers(group.exportTo)) group.members.push(key);
+        for (const group of byRarest.get(word)?.values() ?? []) if (covers(group.rarest)) group.members.push(key);
     },
     add(key: string, exportTo: readonly string[]): void {
-      const [text, rarest] = [exportTo.join(separator), rarestOf(exportTo)];
-      last = { exportTo, members: [key] };
+      const [text, rarest] = [exportTo.join(separator), rarestFirst(exportTo)];
+      const [word = ""] = rarest;
+      last = { exportTo, rarest, members: [key] };
       groups.delete(text);
       groups.set(text, last);
-      byRarest.set(rarest, (byRarest.get(rarest) ?? new Map<string, OpenRules>()).set(text, last));
+      byRarest.set(word, (byRarest.get(word) ?? new Map<string, OpenRules>()).set(text, last));
     },
   };
 }
 
-/** Of clients, those that fewest of the rules are exported to; empty where they are none. */
-function createRarest(rules: readonly RuleHead[]): (exportTo: readonly string[]) => string {
-  const counts = new Map<string, number>();
-  for (const { exportTo } of rules) for (const word of exportTo) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const countOf = (word: string): number => counts.get(word) ?? 0;
-  return ([first = "", ...more]) =>
-    more.reduce((least, word) => (countOf(word) < countOf(least) ? word : least), first);
+/** Words in the order of how many rules are exported to them. */
+function createRarestFirst(rules: readonly RuleHead[]): (words: readonly string[]) => readonly string[] {
+  const uses = new Map<string, number>();
+  for (const { exportTo } of rules) for (const word of exportTo) uses.set(word, (uses.get(word) ?? 0) + 1);
+  return (words) => words.toSorted((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0));
 }
 
-/** Whether a rule that is exported to these is seen by all who see a group. */
-function coveredBy(exportTo: readonly string[]): (group: readonly string[]) => boolean {
+/** Whether a rule is seen by all who see a group. */
+type Covers = (group: readonly string[]) => boolean;
+
+/** Of a rule that is exported to these. */
+function coveredBy(exportTo: readonly string[]): Covers {
   const words = new Set(exportTo);
   return (group) => (group.length === 0 ? words.size === 0 : group.every((word) => words.has(word)));
 }

@@ -9,7 +9,7 @@ import { buildFacet, egressFacet, ownFacet, placedFacet, serverFacet } from "./f
 import { sniDecisions } from "./gateway/sni.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
-import { inboundCluster } from "./outbound/cluster-name.ts";
+import { inboundCluster, parseClusterName } from "./outbound/cluster-name.ts";
 import { outboundLayers } from "./outbound/layers.ts";
 import { decidedTarget } from "./outbound/targets.ts";
 import { encodePart, resourceOf } from "./part.ts";
@@ -51,7 +51,9 @@ const everyProxys = layerRecipe(
 );
 
 const inbound = resourceRecipe(serverFacet, types.cluster, (view, key) => {
-  const target = inboundTargets(view).find(({ port }) => inboundCluster(port) === wordsOf(key)[0]);
+  // Compared with thousands of ports where a service has as many.
+  const named = parseClusterName(wordsOf(key)[0] ?? "");
+  const target = inboundTargets(view).find(({ port }) => port === named?.port);
   const cluster = target && buildInbound(view, target);
   return cluster && resource(cluster);
 });

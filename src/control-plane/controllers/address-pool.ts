@@ -16,7 +16,14 @@ export function createAddressPool(range: string): AddressPool {
   const base = toNumber(prefix.address);
   const end = base + (1n << BigInt(length * 8 - prefix.bits));
   // The network's own address is none; more than a /16 is never needed, and short addresses read better.
-  const size = [end - base - 1n, 65_535n].reduce((a, b) => (a < b ? a : b));
+  const size = Number([end - base - 1n, 65_535n].reduce((a, b) => (a < b ? a : b)));
+  /** Those that were looked at: where few are left, nearly all are looked at for each that is picked. */
+  const known: string[] = [];
+  const addressAt = (place: number): string => {
+    const address = known[place] ?? formatIp(plus(prefix.address, place + 1));
+    known[place] = address;
+    return address;
+  };
   return {
     contains(address) {
       const bytes = parseIp(address);
@@ -25,9 +32,9 @@ export function createAddressPool(range: string): AddressPool {
       return value >= base && value < end;
     },
     pick(seed, isTaken) {
-      const start = BigInt(createHash("sha256").update(seed).digest().readUInt32BE(0));
-      for (let step = 0n; step < size; step++) {
-        const address = formatIp(toBytes(base + 1n + ((start + step) % size), length));
+      const start = createHash("sha256").update(seed).digest().readUInt32BE(0);
+      for (let step = 0; step < size; step++) {
+        const address = addressAt((start + step) % size);
         if (!isTaken(address)) return address;
       }
       return undefined;
@@ -39,8 +46,12 @@ function toNumber(bytes: Uint8Array): bigint {
   return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
 }
 
-function toBytes(value: bigint, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let i = length - 1, rest = value; i >= 0; i--, rest >>= 8n) bytes[i] = Number(rest & 0xffn);
+function plus(address: Uint8Array, more: number): Uint8Array {
+  const bytes = address.slice();
+  for (let i = bytes.length - 1, rest = more; rest > 0 && i >= 0; i--) {
+    rest += bytes[i] ?? 0;
+    bytes[i] = rest & 0xff;
+    rest >>= 8;
+  }
   return bytes;
 }

@@ -6,6 +6,7 @@ import { type Collection, sameData } from "../../collections/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
 import {
+  createRest,
   formatIp,
   type Logger,
   parseIp,
@@ -48,11 +49,10 @@ export function runServiceEntryAddresses(options: ServiceEntryAddressesOptions):
   const claims = createClaims(pools);
   const allocations = createAddressAllocations({
     ...{ pools, log: options.log },
-    isClaimed: (address, but) =>
-      claims
-        .of(address)
-        .keys()
-        .some((key) => key !== but),
+    isClaimed(address, but) {
+      const { size } = claims.of(address);
+      return size > 1 || (size === 1 && (but === undefined || !claims.of(address).has(but)));
+    },
     onFree: (key) => queue.due(key),
   });
 
@@ -62,13 +62,13 @@ export function runServiceEntryAddresses(options: ServiceEntryAddressesOptions):
     if (entry && !loses(serviceEntries, claims, key)) for (const { host } of statusAddresses(entry)) open.delete(host);
     allocations.giveBack(key, (host) => open.has(host));
   };
-  const wantedNow = (entry: KubeObject, key: string): readonly HostAddress[] =>
+  const wantedNow = (entry: KubeObject, key: string): Promise<readonly HostAddress[]> =>
     wantedAddresses(entry, loses(serviceEntries, claims, key), (host) => allocations.give(key, host));
   const work = async (key: string): Promise<void> => {
     const known = serviceEntries.get(key);
     const entry = known && options.discovered(known) ? known : undefined;
     giveBack(key, entry);
-    const wanted = entry ? wantedNow(entry, key) : [];
+    const wanted = entry ? await wantedNow(entry, key) : [];
     allocations.done(key);
     if (!entry || sameData(wanted, statusAddresses(entry))) return;
     const { name, namespace, resourceVersion } = entry.metadata;
@@ -111,18 +111,24 @@ function namedHosts(entry: KubeObject): readonly string[] {
   return [...new Set(readTexts(hosts))].filter((host) => !host.startsWith("*") || resolution === "DYNAMIC_DNS");
 }
 
-/** Hosts keep what they have, unless the entry lost a dispute: then all of its hosts get others. */
-function wantedAddresses(
+/**
+ * Hosts keep what they have, unless the entry lost a dispute: then all of its hosts get others. Where few are left each takes
+ * a look at all. An entry that has changed meanwhile is looked at again after this.
+ */
+async function wantedAddresses(
   entry: KubeObject,
   isLoser: boolean,
   give: (host: string) => readonly string[],
-): readonly HostAddress[] {
+): Promise<readonly HostAddress[]> {
+  const rest = createRest();
   const kept = isLoser ? [] : statusAddresses(entry);
-  return namedHosts(entry).flatMap((host) => {
+  const wanted: HostAddress[] = [];
+  for (const host of namedHosts(entry)) {
+    await rest();
     const own = kept.filter((address) => address.host === host);
-    if (own.length > 0) return own;
-    return give(host).map((value) => ({ value, host }));
-  });
+    wanted.push(...(own.length > 0 ? own : give(host).map((value) => ({ value, host }))));
+  }
+  return wanted;
 }
 
 /** Of several entries with one address the one that wrote it keeps it, else the oldest. */

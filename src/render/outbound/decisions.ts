@@ -3,7 +3,7 @@
  * see is decided once, and for each namespace only where its own rules make a difference.
  */
 import { sameData } from "../../collections/index.ts";
-import type { Scope } from "../../mesh/index.ts";
+import { longestWildcard, type Scope } from "../../mesh/index.ts";
 import { type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
 import { clientFacet, type TypeFacet, typeFacet } from "../facets.ts";
 import { memberRecipe, recipe } from "../recipe.ts";
@@ -88,9 +88,9 @@ function differences(view: View<ClientFacet>, scope: Scope): Decisions | undefin
 
 function servicesOf(scope: Scope, hosts: readonly string[]): readonly string[] {
   const exact = hosts.filter((host) => !isWildcard(host)).flatMap((host) => scope.table.keyFor(host) ?? []);
-  const tails = hosts.filter(isWildcard).map((host) => host.slice(1));
+  const wildcards = hosts.filter(isWildcard);
   const covered =
-    tails.length === 0 ? [] : scope.services.filter((key) => tails.some((tail) => hostOf(key).endsWith(tail)));
+    wildcards.length === 0 ? [] : scope.services.filter((key) => longestWildcard(hostOf(key), wildcards) !== undefined);
   return [...new Set([...exact, ...covered])];
 }
 

@@ -14,9 +14,16 @@ export interface ServedPort {
  * istiod takes UDP in its turn, and then looks for no tokens in what is declared as HTTP beside it.
  */
 export function servedPorts({ mesh, proxy }: View<ServerFacet>): readonly ServedPort[] {
+  const ports = new Map<Service, ReadonlyMap<string, ServicePort>>();
+  const portOf = (service: Service, name: string): ServicePort | undefined => {
+    // A service may have thousands, of which the first with a name counts.
+    const known = ports.get(service) ?? new Map(service.ports.map((port) => [port.name, port] as const).reverse());
+    ports.set(service, known);
+    return known.get(name);
+  };
   const all = proxy.targets.flatMap(({ service: key, portName, targetPort }): readonly ServedPort[] => {
     const service = mesh.service(key);
-    const servicePort = service?.ports.find(({ name }) => name === portName);
+    const servicePort = service && portOf(service, portName);
     return service && servicePort ? [{ service, servicePort, targetPort }] : [];
   });
   return [...all.filter((port) => !isUdp(port)), ...all.filter(isUdp)];

@@ -63,5 +63,8 @@ export function fromDelta(request: DeltaDiscoveryRequest, initial = new Map<stri
 }
 
 function errorText(detail: { readonly message: string; readonly code: number } | undefined): string | undefined {
-  return detail && (detail.message || `code ${detail.code}`).slice(0, maxErrorLength);
+  if (!detail) return undefined;
+  const text = detail.message || `code ${detail.code}`;
+  // A copy: as a part of it, what is kept for as long as it is refused would keep megabytes.
+  return text.length > maxErrorLength ? Buffer.from(text.slice(0, maxErrorLength)).toString() : text;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createReadNames } from "./name-blocks.ts";
+import { createNamePlaces } from "./name-places.ts";
 
 const tag = 0x1a;
 const block = (names: readonly string[]): Buffer =>
@@ -48,6 +49,24 @@ describe("names of a request", () => {
         const order = asked.length % 3 === 0 ? asked : shuffled(asked, step);
         expect(read(block(order), 0)?.names.toSorted()).toEqual(order.toSorted());
       }
+  });
+
+  test("that were chosen to meet in few places are not compared: many steps for each name would be a long turn", () => {
+    const count = 40_000;
+    const bits = Math.ceil(Math.log2(count * 2));
+    // The multiplier of the hash turned around, modulo 2^32.
+    let inverse = 1;
+    for (let i = 0; i < 5; i++) inverse = Math.imul(inverse, 2 - Math.imul(0x9e3779b1, inverse));
+    const names = Array.from({ length: count }, (_, i) => {
+      const wanted = ((i % 60) << bits) | (Math.floor(i / 60) * 100) | 0;
+      const bytes = Buffer.of(tag, 4, 0, 0, 0, 0);
+      bytes.writeInt32LE(Math.imul(wanted ^ (wanted >>> 16), inverse), 2);
+      return bytes;
+    });
+    const asked = Buffer.concat(names);
+    const others = services(4000);
+    expect(createNamePlaces(asked, count).areIn(asked, 0, asked.length)).toBe(false);
+    expect(createNamePlaces(block(others), others.length).areIn(block(others), 0, block(others).length)).toBe(true);
   });
 
   test("of other alphabets are not mistaken for what their bytes look like", () => {

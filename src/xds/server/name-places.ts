@@ -9,8 +9,10 @@ export interface NamePlaces {
 
 const nowhere: NamePlaces = { areIn: () => false };
 
-/** Names that are chosen to meet in one place must not make this a long search. */
+/** Names that are chosen to meet in one place must not make this a long search; */
 const maxSteps = 64;
+/** nor in many: where names fall as they like, each takes half a step. */
+const stepsForEach = 2;
 
 /** Each name begins with a tag and its length; where one is longer than a byte says, or comes twice, nothing is the same. */
 export function createNamePlaces(bytes: Uint8Array, count: number): NamePlaces {
@@ -20,19 +22,23 @@ export function createNamePlaces(bytes: Uint8Array, count: number): NamePlaces {
   const starts = new Uint32Array(mask + 1);
   const seen = new Uint8Array(mask + 1);
 
+  let steps = 0;
+
   /** Of this name, or of the free place for it; -1 where it takes too many steps. */
   function placeOf(of: DataView, start: number): number {
     let place = hashOf(of, start) & mask;
     for (let step = 0; step < maxSteps; step++, place = (place + 1) & mask) {
       const found = starts[place] ?? 0;
       if (found === 0 || isSame(known, found, of, start)) return place;
+      steps++;
     }
     return -1;
   }
 
   for (let at = 0; at < known.byteLength; at = endOf(known, at)) {
     const place = isShort(known, at) ? placeOf(known, at + 2) : -1;
-    if (place < 0 || starts[place] !== 0) return nowhere;
+    // To find them takes as many steps again.
+    if (place < 0 || starts[place] !== 0 || steps > maxSteps + stepsForEach * count) return nowhere;
     starts[place] = at + 2;
   }
 

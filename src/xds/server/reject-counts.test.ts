@@ -46,3 +46,18 @@ test("whatever proxies make up, there are few labels", () => {
   counts.open("late.shop").count("pilot_xds_rds_reject", 13);
   expect([...told.keys()]).toEqual(["pilot_xds_rds_reject late.shop Internal"]);
 });
+
+test("of one proxy there are few codes", () => {
+  const { counts, told } = begin();
+  const web = counts.open("web.shop");
+  for (const code of [13, 3, 5, 13, 6, 99]) web.count("pilot_xds_lds_reject", code);
+  web.count("pilot_xds_cds_reject", 5);
+  expect(Object.fromEntries(told)).toEqual({
+    "pilot_xds_lds_reject web.shop Internal": 2,
+    "pilot_xds_lds_reject web.shop InvalidArgument": 1,
+    "pilot_xds_lds_reject web.shop Unknown": 3,
+    "pilot_xds_cds_reject web.shop NotFound": 1,
+  });
+  web.close();
+  expect(told.size).toBe(0);
+});

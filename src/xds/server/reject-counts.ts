@@ -19,6 +19,9 @@ export interface StreamRejects {
 /** What a proxy calls itself becomes a label: only what looks like the name of a Pod, and of not too many. */
 const podName = /^[\w.-]{1,320}$/;
 const mostProxies = 1000;
+const others = "other";
+/** An Envoy gives one code: all of them for each proxy, and a scrape would be 24 MB. */
+const mostCodes = 2;
 
 interface Refuser {
   readonly node: string;
@@ -30,7 +33,7 @@ interface Refuser {
 export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
   const refusers = new Map<string, Refuser>();
   const labelOf = (proxy: string): string =>
-    podName.test(proxy) && (refusers.has(proxy) || refusers.size < mostProxies) ? proxy : "other";
+    podName.test(proxy) && (refusers.has(proxy) || refusers.size < mostProxies) ? proxy : others;
   const refuser = (node: string): Refuser => {
     const known = refusers.get(node) ?? { node, streams: 0, counts: new Map() };
     refusers.set(node, known);
@@ -51,8 +54,9 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
             mine = refuser(labelOf(proxy));
             mine.streams++;
           }
-          const err = codes.get(code) ?? "Unknown";
           const byCode = mine.counts.get(metric) ?? new Map<string, number>();
+          const given = codes.get(code) ?? unknown;
+          const err = byCode.has(given) || byCode.size < mostCodes || mine.node === others ? given : unknown;
           const count = (byCode.get(err) ?? 0) + 1;
           mine.counts.set(metric, byCode.set(err, count));
           metrics.set(metric, count, { node: mine.node, err });
@@ -66,6 +70,7 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
   };
 }
 
+const unknown = "Unknown";
 /** As Go writes them: InvalidArgument. Numbers beyond these would be as many labels as somebody likes. */
 const codes: ReadonlyMap<number, string> = new Map(
   Object.entries({ ...status, OK: status.ok, canceled: status.cancelled }).map(([name, code]) => [

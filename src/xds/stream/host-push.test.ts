@@ -145,6 +145,59 @@ test("given up, what the client would still say to hold is removed; asked for ag
   expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a 80/b"]);
 });
 
+describe("named very often,", () => {
+  const count = 2000;
+  const many = Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}`, `d${i}`]));
+  /** It comes back with all hosts of before, and was sent those of now. */
+  const begin = () => {
+    const client = createClient();
+    client.put(route("80", { a: "a" }));
+    const before = [...Object.keys(many).map((host) => `80/${host}`), "80/~epoch"];
+    client.comeBackAs({
+      [RDS]: new Map([["80", "digest.epoch.vhds"]]),
+      [virtualHostType]: new Map(before.map((name) => [name, "epoch"])),
+    });
+    return { ...client, sent: client.responses() };
+  };
+
+  test("a route is given up once, though what it had is not answered", () => {
+    const { ask, responses } = begin();
+    ask(RDS, { unsubscribe: Array.from({ length: 50 }, () => "80") });
+    ask(RDS, { unsubscribe: ["80"] });
+    // Those of before, the one of now, and the mark among them.
+    expect(responses().map(({ removed }) => removed.length)).toEqual([count + 2]);
+    ask(RDS, { unsubscribe: ["80"] });
+    expect(responses()).toEqual([]);
+  });
+
+  test("a route is doubted once", () => {
+    const { ask, put, settle } = createClient();
+    put(route("80", many));
+    ask(RDS, { subscribe: ["80"] });
+    settle();
+    const startedMs = performance.now();
+    ask(RDS, { subscribe: Array.from({ length: 20_000 }, () => "80") });
+    // All its hosts were put together each time: it took three seconds.
+    expect(performance.now() - startedMs).toBeLessThan(500);
+    expect(settle().map((text) => text.split(" ").length)).toEqual([2, count + 1]);
+  });
+
+  test("what is asked for again stays as it was sent since, though what was given up is refused then", () => {
+    const { ask, answer, advance, sent, settle, responses, isAnswered } = begin();
+    ask(RDS, { unsubscribe: ["80"] });
+    ask(RDS, { subscribe: ["80"] });
+    const removal = responses();
+    // What is open is waited for.
+    advance(5000);
+    const since = [...removal, ...responses()];
+    expect(since.map(({ removed, resources }) => removed.length + resources.length)).toEqual([count + 2, 1, 1]);
+    for (const response of sent) answer(response, "no");
+    for (const response of since) answer(response);
+    expect(settle()).toEqual([]);
+    expect(isAnswered()).toBe(true);
+  });
+});
+
 test("given up while an answer is awaited: what only the earlier response had is removed too", () => {
   const client = createClient();
   client.put(route("80", { a: "a", b: "b" }));

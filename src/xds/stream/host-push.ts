@@ -81,7 +81,8 @@ interface Group {
   /** Nonces of its parts, with the route that they are of. */
   readonly open: Map<string, string>;
   readonly errors: { readonly route: string; readonly text: string }[];
-  readonly routes: ReadonlyMap<string, { readonly before: Told; readonly after: Resource }>;
+  /** Without those that were given up since. */
+  readonly routes: Map<string, { readonly before: Told; readonly after: Resource }>;
   /** It was waited for long enough. */
   overdue: boolean;
 }
@@ -133,10 +134,11 @@ export function createHostPush({ enabled, apart, versions, isAsked }: HostPushOp
   /**
    * Envoy drops the hosts with the route, but says later that it has them. Were it asked for again, with other hosts, these
    * would have a mark of their own epoch, and vouch for those of before: so it is told to forget them all. These names are
-   * what comes back.
+   * what comes back, once: who gives it up again is told nothing more of them.
    */
   function giveUp(name: string): readonly string[] {
     const open = groups.flatMap(({ routes }) => routes.get(name)?.before ?? []);
+    for (const { routes } of groups) routes.delete(name);
     const names = new Set([told.get(name) ?? unknown, ...open].flatMap(mayHave));
     for (const claimed of claims.take(name)?.hosts.keys() ?? none) names.add(claimed);
     plain.delete(name);
@@ -290,7 +292,8 @@ export function createHostPush({ enabled, apart, versions, isAsked }: HostPushOp
     noteRoutes({ subscribe: asked, unsubscribe, initial }) {
       const givenUp = removal(unsubscribe.flatMap(giveUp));
       const versionsOf = claims.firstVersions(initial);
-      for (const name of asked) subscribe(name, versionsOf.get(name));
+      // Each costs as much as it has hosts, and may be named as often as somebody likes.
+      for (const name of new Set(asked)) subscribe(name, versionsOf.get(name));
       return givenUp;
     },
     noteClaims: claims.note,

@@ -149,6 +149,28 @@ test.each([
   },
 );
 
+test("of thousands that are refused each is told what is said of it, and that takes no longer for what is not named", () => {
+  const names = Array.from({ length: 3000 }, (_, i) => `outbound|80||service-${i}.default.svc.cluster.local`);
+  const { state, put, refuse } = start({ whole: true, type: types.cluster });
+  const startedMs = performance.now();
+  refuse(put(...names), `Error adding/updating cluster(s) ${"other: too small, outbound|80||".repeat(130)}`);
+  // Each was looked for with each of the others: it took ten seconds.
+  expect(performance.now() - startedMs).toBeLessThan(1500);
+  expect(state.refusals?.size).toBe(names.length);
+});
+
+test("what is said of each is cut at the next one, or at the end of its line", () => {
+  const words = (message: string): readonly (string | undefined)[] => {
+    const { state, put, refuse } = start({ whole: true, type: types.cluster });
+    refuse(put("a", "b", "c"), message);
+    return ["a", "b", "c"].map((name) => state.refusals?.wordsOf(name));
+  };
+  const begin = "Error adding/updating cluster(s)";
+  expect(words(`${begin} a: one, two, b: three`)).toEqual([`${begin} a: one, two`, "b: three", ""]);
+  expect(words(`${begin} a: one\nmore, b: two\nc: three`)).toEqual([`${begin} a: one`, "b: two", "c: three"]);
+  expect(words(`${begin} none`)).toEqual(Array.from({ length: 3 }, () => `${begin} none`));
+});
+
 test.each([
   [types.cluster, "cluster", ["a", "b"]],
   [types.listener, "listener", []],

@@ -199,9 +199,10 @@ export class Refusals {
   }
 
   #note(response: InFlight, names: readonly string[], words: string): void {
+    const wordsOf = wordsByName(words, names);
     for (const name of names) {
       const hash = this.#said(response, name)?.resource?.hash;
-      if (hash !== undefined) this.#refused.set(name, { hash, words: wordsOn(name, words, names) });
+      if (hash !== undefined) this.#refused.set(name, { hash, words: wordsOf(name) });
     }
   }
 }
@@ -209,14 +210,32 @@ export class Refusals {
 /** How Envoy begins where it has gone through all clusters, or listeners, of a response. */
 const takesOthers = /^Error adding\/updating (cluster|listener)\(s\)/;
 
-/** Envoy says what is wrong with each: listeners have a line of their own, clusters are told from each other by a comma. */
-function wordsOn(name: string, words: string, names: readonly string[]): string {
-  if (!takesOthers.test(words)) return words;
-  const line = words.split("\n").find((one) => one.includes(`${name}: `)) ?? words;
-  const start = line.indexOf(`, ${name}: `);
-  const from = start < 0 ? 0 : start + 2;
-  const ends = names.map((other) => line.indexOf(`, ${other}: `, from)).filter((at) => at >= 0);
-  return line.slice(from, Math.min(...ends, line.length));
+/**
+ * Envoy says what is wrong with each: listeners have a line of their own, clusters are told from each other by a comma. There
+ * may be thousands of names, and few of them in it: only these are looked for.
+ */
+function wordsByName(words: string, names: readonly string[]): (name: string) => string {
+  if (!takesOthers.test(words)) return () => words;
+  const said = new Map(names.map((name) => [name, words.indexOf(`${name}: `)] as const).filter(([, at]) => at >= 0));
+  const begins = [...said.keys()].flatMap((name) => placesOf(`, ${name}: `, words));
+  return (name) => {
+    const at = said.get(name);
+    const [start, end] = at === undefined ? [0, words.length] : lineAt(words, at);
+    const own = at === undefined ? -1 : words.indexOf(`, ${name}: `, start);
+    const from = own < 0 || own >= end ? start : own + 2;
+    return words.slice(from, Math.min(end, ...begins.filter((begin) => begin >= from)));
+  };
+}
+
+function lineAt(words: string, at: number): readonly [start: number, end: number] {
+  const end = words.indexOf("\n", at);
+  return [words.lastIndexOf("\n", at) + 1, end < 0 ? words.length : end];
+}
+
+function placesOf(part: string, words: string): readonly number[] {
+  const places: number[] = [];
+  for (let at = words.indexOf(part); at >= 0; at = words.indexOf(part, at + 1)) places.push(at);
+  return places;
 }
 
 function partition(names: Iterable<string>, isFirst: (name: string) => boolean): [string[], string[]] {

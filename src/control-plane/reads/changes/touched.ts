@@ -73,22 +73,32 @@ export function createMoves(wants: () => boolean): Moves {
     async touchedBy(version, names) {
       const rest = createRest(8);
       const found = new Map<string, Found>();
-      const seen = new Map<object, Set<string>>();
+      const ways = new Map<ResourceType, Map<object, Way>>();
       const proxies = new Map<object, number>();
       const since = [...versions].filter(([one]) => one >= version);
-      for (const step of since.flatMap(([, steps]) => [...stepsIn(steps)])) {
-        await rest();
+      for (const { type, before, now, by } of since.flatMap(([, steps]) => [...stepsIn(steps)])) {
+        const differing: string[] = [];
         for (const name of names) {
-          const [before, after] = [step.before.get(name), step.now.get(name)];
-          if (before?.hash === after?.hash) continue;
-          for (const [who, own] of step.by) {
-            const places = seen.get(who) ?? new Set();
-            seen.set(who, places);
-            // What came later is another change's.
-            if (places.has(`${step.type} ${name}`)) continue;
-            places.add(`${step.type} ${name}`);
+          const pause = rest();
+          if (pause) await pause;
+          if (before.get(name)?.hash !== now.get(name)?.hash) differing.push(name);
+        }
+        const gone = ways.get(type) ?? new Map<object, Way>();
+        ways.set(type, gone);
+        for (const [seen, members] of Map.groupBy(by, ([who]) => gone.get(who) ?? noWay)) {
+          // What came later is another change's.
+          const fresh = differing.filter((name) => !seen.has(name));
+          if (fresh.length === 0) continue;
+          const way = seen.union(new Set(fresh));
+          for (const [who, own] of members) {
+            gone.set(who, way);
             proxies.set(who, own);
-            add(found, step.type, name, own, before, after);
+          }
+          const own = members.reduce((sum, [, count]) => sum + count, 0);
+          for (const name of fresh) {
+            const pause = rest();
+            if (pause) await pause;
+            add(found, type, name, own, before.get(name), now.get(name));
           }
         }
       }
@@ -103,6 +113,10 @@ export function createMoves(wants: () => boolean): Moves {
     },
   };
 }
+
+/** Names that differed in the steps that some have gone until now: one for all who have gone the same ones. */
+type Way = ReadonlySet<string>;
+const noWay: Way = new Set();
 
 const stepsIn = (steps: ReadonlyMap<ResourceSet, ReadonlyMap<ResourceSet, Step>>): Iterable<Step> =>
   steps.values().flatMap((next) => next.values());

@@ -1,5 +1,6 @@
 /** A decoded request of either variant in, one shape for the stream out. */
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { redactKeys } from "../../lib/index.ts";
 import type { NodeFields } from "../node/read-node.ts";
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
@@ -18,7 +19,7 @@ export interface Incoming {
   readonly receive: (state: StreamState, type: WireType, nowMs: number) => Received;
 }
 
-/** An Envoy's complaint can carry whole configs. */
+/** An Envoy's complaint can carry whole configs, with keys in them; it is logged, and shown to whoever may read statuses. */
 const maxErrorLength = 4096;
 
 export function fromSotw(request: DiscoveryRequest): Incoming {
@@ -63,5 +64,5 @@ export function fromDelta(request: DeltaDiscoveryRequest, initial = new Map<stri
 }
 
 function errorText(detail: { readonly message: string; readonly code: number } | undefined): string | undefined {
-  return detail && (detail.message || `code ${detail.code}`).slice(0, maxErrorLength);
+  return detail && redactKeys((detail.message || `code ${detail.code}`).slice(0, maxErrorLength));
 }

@@ -2,7 +2,7 @@
  * Refusals of proxies in; how often each of those that are connected has refused what, by its name and the code that it gave,
  * out: `pilot_xds_cds_reject` and its like.
  */
-import { status } from "../../rpc/index.ts";
+import { statusNames } from "../../rpc/index.ts";
 import type { XdsMetrics, XdsReject } from "../metrics.ts";
 
 export interface RejectCounts {
@@ -51,7 +51,8 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
             mine = refuser(labelOf(proxy));
             mine.streams++;
           }
-          const err = codes.get(code) ?? "Unknown";
+          // Numbers beyond these would be as many labels as somebody likes.
+          const err = statusNames.get(code) ?? "Unknown";
           const byCode = mine.counts.get(metric) ?? new Map<string, number>();
           const count = (byCode.get(err) ?? 0) + 1;
           mine.counts.set(metric, byCode.set(err, count));
@@ -65,11 +66,3 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
     },
   };
 }
-
-/** As Go writes them: InvalidArgument. Numbers beyond these would be as many labels as somebody likes. */
-const codes: ReadonlyMap<number, string> = new Map(
-  Object.entries({ ...status, OK: status.ok, canceled: status.cancelled }).map(([name, code]) => [
-    code,
-    name.charAt(0).toUpperCase() + name.slice(1),
-  ]),
-);

@@ -33,6 +33,7 @@ const help = `npm run bench -- [options]      what a fleet of simulated proxies 
   --check-load       whether our load counts what xdsload counts (needs Go)
 
 npm run bench -- webhooks | return | departed [TEAMS]      admission; return after a kill; what is kept of the departed
+npm run bench -- bad-input [SECONDS]      bad input over xDS; fails where it costs more than it may
 `;
 
 const { values } = options({

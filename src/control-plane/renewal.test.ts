@@ -209,7 +209,32 @@ test.each<[string, Readonly<Record<string, string>>]>([
   await expect(messages.next()).rejects.toMatchObject(refused);
 });
 
+/** As many others, on a few connections, each of which asks for another type when it is told to. */
+async function others(count: number) {
+  const { podless } = await setUp("others");
+  const perClient = 50;
+  const shared = Array.from({ length: count / perClient }, () => clientOf({ certificate: podless }));
+  closing.push(...shared.map((client) => () => client.close()));
+  const streams = await Promise.all(
+    shared.flatMap((client) =>
+      Array.from({ length: perClient }, async () => {
+        const stream = await client.stream(adsMethod);
+        await stream.send(create(DiscoveryRequestSchema, { node: nodeOf("others"), typeUrl: types.cluster }));
+        await stream.messages.next();
+        return stream;
+      }),
+    ),
+  );
+  const answerFor = async ({ send, messages }: (typeof streams)[number], typeUrl: string): Promise<string> => {
+    await send(create(DiscoveryRequestSchema, { typeUrl }));
+    const { done, value } = await messages.next();
+    return done ? "the stream has ended" : value.typeUrl;
+  };
+  return { ask: (typeUrl: string) => Promise.all(streams.map((stream) => answerFor(stream, typeUrl))) };
+}
+
 test("X19: when its Pod or its account was deleted, a stream ends, and no other is opened with that certificate or token", async () => {
+  const crowd = await others(200);
   const [evicted, closed] = [await setUp("evicted"), await setUp("closed")];
   const streams = [
     await follow(evicted.bound, "evicted"),
@@ -225,6 +250,7 @@ test("X19: when its Pod or its account was deleted, a stream ends, and no other 
   await expect(follow(evicted.token, "evicted")).rejects.toMatchObject(refused);
   await expect(follow(closed.podless, "closed")).rejects.toMatchObject(refused);
   await expect(follow(closed.token, "closed")).rejects.toMatchObject(refused);
+  expect(await crowd.ask(types.listener)).toEqual(Array(200).fill(types.listener));
   // What was not bound to the Pod lives on.
   const first = await Promise.race([stays.next(), follow(evicted.podless, "evicted").then(() => "another")]);
   expect(first).toBe("another");

@@ -55,16 +55,12 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   // There from the start, so that none can be told from not asked.
   parts.metrics.count("fairlead_long_turns_total", {}, 0);
   const watchdog = createWatchdog(log, { onLong: () => parts.metrics.count("fairlead_long_turns_total") });
-  const grpc = await serveGrpc({ ...options, watchdog }, parts.plainRoutes, undefined, [addresses.grpc], opened);
+  const onRefused = (reason: string): void => parts.metrics.count("fairlead_xds_refused_total", { reason });
+  const grpcOptions = { ...options, watchdog, onRefused };
+  const grpc = await serveGrpc(grpcOptions, parts.plainRoutes, undefined, [addresses.grpc], opened);
   const serving = await trust.serving.issue(servingNames(options));
   const secure = [addresses.secureGrpc, ...options.extraSecure] as const;
-  const secureGrpc = await serveGrpc(
-    { ...options, watchdog },
-    parts.secureRoutes,
-    tlsOf(serving, trust),
-    secure,
-    opened,
-  );
+  const secureGrpc = await serveGrpc(grpcOptions, parts.secureRoutes, tlsOf(serving, trust), secure, opened);
   const debug = debugHandler(parts, options.overload);
   const readiness: HttpHandler = () =>
     parts.ready() ? { status: 200, body: "" } : { status: 503, body: "not ready\n" };
@@ -273,7 +269,7 @@ interface BoundRpc {
 
 /** One server per address; further ones take the first's port where they name none. */
 async function serveGrpc(
-  options: DiscoveryOptions & { readonly watchdog: Watchdog },
+  options: DiscoveryOptions & { readonly watchdog: Watchdog; readonly onRefused: (reason: string) => void },
   routes: readonly Route[],
   tls: Tls | undefined,
   [main, ...extra]: readonly [Address, ...Address[]],
@@ -287,6 +283,7 @@ async function serveGrpc(
       random: options.random,
       overload: options.overload,
       watchdog: options.watchdog,
+      onRefused: options.onRefused,
       ...(tls ? { tls } : {}),
     });
     servers.push(server);

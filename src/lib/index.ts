@@ -59,6 +59,7 @@ export { measurePattern } from "./pattern-size.ts";
 export type { QueueMeter } from "./queue-meter.ts";
 export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
+export { redacted, redactKeys } from "./redact.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { watchSessions } from "./session-guard.ts";
 export { createRest, type Rest } from "./short-turns.ts";

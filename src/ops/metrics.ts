@@ -248,6 +248,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   fairlead_traffic_folded_edges: { help: "Of these, such that are counted by namespace, for want of room." },
   fairlead_traffic_bytes: { help: "Memory of the rates that are kept; at most 64 MiB." },
   fairlead_traffic_taps: { help: "How many look at live requests now." },
+  fairlead_xds_refused_total: {
+    help: "What the ports of xDS and certificates have refused: calls and streams by their status, requests of unknown types (UnknownType) or without gRPC (NotGrpc), connections that break the rules of TLS or HTTP/2 (BadConnection).",
+    labels: ["reason"],
+  },
   fairlead_xds_held_back: {
     help: "Routes and listeners held back because a cluster they name was not accepted.",
     labels: ["type"],

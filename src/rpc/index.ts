@@ -8,5 +8,5 @@ export { type Decoder, type Method, type Payload, protoMethod, rawCodec } from "
 export type { Peer, PeerTls } from "./peer.ts";
 export { bidi, duplex, type Each, type Route, type Send, unary } from "./route.ts";
 export { createRpcServer, type RpcServer, type RpcServerOptions } from "./server.ts";
-export { RpcError, type Status, status } from "./status.ts";
+export { RpcError, type Status, status, statusNames } from "./status.ts";
 export type { ServerTls } from "./transport.ts";

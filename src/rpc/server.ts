@@ -14,7 +14,7 @@ import { createFramer } from "./frame.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
 import { createSessions, type Session } from "./sessions.ts";
-import { RpcError, status, toRpcError } from "./status.ts";
+import { RpcError, type Status, status, statusNames, toRpcError } from "./status.ts";
 import { createTransport, type ServerTls, secureContext } from "./transport.ts";
 
 export interface RpcServerOptions {
@@ -27,6 +27,8 @@ export interface RpcServerOptions {
   readonly overload?: Overload | undefined;
   /** Told of each message, so that it can name one that holds up all others. */
   readonly watchdog?: Watchdog | undefined;
+  /** Told of each connection, request and call that is refused: by why, which is one of few words and never a client's. */
+  readonly onRefused?: (reason: string) => void;
 }
 
 export interface RpcServer {
@@ -46,20 +48,25 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const server = createTransport(options.tls, limits);
   const inflow = createInflow(limits.maxInflowBytes);
   const framed = createFramer();
+  const onRefused = options.onRefused ?? (() => {});
   const sessions = createSessions(server, {
     limits,
     random: options.random ?? Math.random,
     log: options.log,
     overload: options.overload,
+    onRefused,
   });
 
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on("error", (error) => options.log.debug("stream ended", { cause: error.message }));
     const refusal = notGrpc(headers);
     const session = sessions.get(stream.session);
-    if (refusal !== undefined) stream.respond({ ":status": refusal }, { endStream: true });
-    else if (!session) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    if (refusal !== undefined) {
+      onRefused("NotGrpc");
+      stream.respond({ ":status": refusal }, { endStream: true });
+    } else if (!session) stream.close(constants.NGHTTP2_REFUSED_STREAM);
     else if (session.isRefused) {
+      onRefused(nameOf(status.resourceExhausted));
       refuse(stream, new RpcError(status.resourceExhausted, "this server has no room for more connections"));
       stream.session?.close();
     } else void serve(stream, headers, session);
@@ -75,7 +82,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       await route.serve(call);
       call.finish(status.ok);
     } catch (thrown) {
-      const error = toRpcError(call?.signal.aborted ? call.signal.reason : thrown);
+      // A call that is over already was ended by its client, or with its connection.
+      const isOver = call?.signal.aborted === true;
+      const error = toRpcError(isOver ? call?.signal.reason : thrown);
+      if (!isOver && error.status !== status.cancelled) onRefused(nameOf(error.status));
       if (error.status === status.internal)
         options.log.error("call failed", { path: call?.path, cause: String(thrown) });
       if (call) call.finish(error.status, error.message);
@@ -100,6 +110,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
   };
 }
+
+const nameOf = (code: Status): string => statusNames.get(code) ?? "Unknown";
 
 function notGrpc(headers: IncomingHttpHeaders): number | undefined {
   if (headers[":method"] !== "POST") return 405;

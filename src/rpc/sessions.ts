@@ -1,6 +1,6 @@
 /** The connections of a server: counted, and sent away in good order. */
 import { constants, type ServerHttp2Session } from "node:http2";
-import { guardConnections, type Logger, type Overload } from "../lib/index.ts";
+import { guardConnections, type Logger, type Overload, systemCode } from "../lib/index.ts";
 import type { WireCall } from "./call.ts";
 import type { Limits } from "./limits.ts";
 import { type Peer, peerOf } from "./peer.ts";
@@ -34,6 +34,7 @@ export function createSessions(
     readonly random: () => number;
     readonly log: Logger;
     readonly overload: Overload | undefined;
+    readonly onRefused: (reason: string) => void;
   },
 ): Sessions {
   const { limits, random } = options;
@@ -41,7 +42,10 @@ export function createSessions(
   const connections = guardConnections(server, limits, options.overload);
 
   server.on("session", (session: ServerHttp2Session) => {
-    session.on("error", (error) => options.log.debug("session ended", { cause: error.message }));
+    session.on("error", (error) => {
+      options.log.debug("session ended", { cause: error.message });
+      refused(error);
+    });
     const isRefused = connections.isRefused(session.socket);
     const peer = peerOf(session.socket);
     open.set(session, { session, peer, calls: new Set(), isRefused });
@@ -53,6 +57,13 @@ export function createSessions(
       clearTimeout(expiring);
     });
   });
+
+  server.on("tlsClientError", refused);
+
+  /** Who only goes away, in the middle of a handshake too, has broken no rule. */
+  function refused(error: Error): void {
+    if (/^ERR_(HTTP2|SSL)_/.test(systemCode(error) ?? "")) options.onRefused("BadConnection");
+  }
 
   /** Whom a certificate has let in comes back with the next one, on a connection of its own: this one showed the old. */
   function expire(session: ServerHttp2Session, { tls }: Peer): NodeJS.Timeout | undefined {

@@ -77,6 +77,14 @@ export function toRpcError(thrown: unknown): RpcError {
   return new RpcError(status.internal, "internal error", { cause: thrown });
 }
 
+/** By number, as Go writes them: InvalidArgument. */
+export const statusNames: ReadonlyMap<number, string> = new Map(
+  Object.entries({ ...status, OK: status.ok, canceled: status.cancelled }).map(([name, code]) => [
+    code,
+    name.charAt(0).toUpperCase() + name.slice(1),
+  ]),
+);
+
 const statuses = new Map<number, Status>(Object.values(status).map((value) => [value, value]));
 
 /** The status a peer sent; a number outside the table is UNKNOWN, as the gRPC rules say. */

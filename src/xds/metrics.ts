@@ -6,7 +6,8 @@ export type XdsCounter =
   | "pilot_total_xds_rejects"
   | "pilot_total_xds_internal_errors"
   | "pilot_xds_write_timeout"
-  | "fairlead_xds_held_back";
+  | "fairlead_xds_held_back"
+  | "fairlead_xds_refused_total";
 
 export type XdsReject =
   | "pilot_xds_cds_reject"

@@ -1,4 +1,5 @@
 /** For tests: resources held in memory behind the source port, the same for every proxy, and told of when set. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import {
   createResourceSet,
   emptyResourceSet,
@@ -18,6 +19,18 @@ export const silentNode: ProxyNode = {
   locality: { region: "", zone: "", subZone: "" },
   extensions: new Set<string>(),
   userAgent: "",
+};
+
+const deep = (depth: number): JsonObject => (depth === 0 ? {} : { a: deep(depth - 1) });
+
+/** For any key of a node's metadata, by kind: some are of the wrong type for each. */
+export const metadataValues: Readonly<Record<string, JsonValue>> = {
+  null: null,
+  number: 1,
+  string: "text",
+  array: ["text", 1],
+  object: { a: 1 },
+  deep: deep(20),
 };
 
 export interface MemorySource extends ResourceSource {

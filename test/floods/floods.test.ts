@@ -2,6 +2,8 @@
  * R04 on the ports of a control plane in a process of its own: an attacker who comes back whenever it is sent away gets
  * no memory to speak of, and all the while another client is answered. That this one's answers take no more than twice as
  * long is not measured, which would be a matter of the machine: no turn of the event loop is long, in processor time.
+ *
+ * And R26 on those of xDS: what ended istiod ends one stream alone.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -10,12 +12,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DeltaDiscoveryRequestSchema } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
 import { types } from "../../src/model/index.ts";
-import { createRpcClient, type RpcClient } from "../../src/rpc/index.ts";
+import { createRpcClient, type RpcClient, RpcError, status } from "../../src/rpc/index.ts";
 import { deltaMethod } from "../../src/xds/index.ts";
+import { typedKeys } from "../../src/xds/node/node-metadata.ts";
+import { metadataValues } from "../../src/xds/testing.ts";
 import { ask } from "../http/ask.ts";
 import { startWorld, type World } from "../turns/world.ts";
 import { type Flood, flood, frameFloods, greet } from "./frames.ts";
@@ -31,6 +35,9 @@ const questions = 10;
 let world: World;
 let folder: string;
 const clients: RpcClient[] = [];
+/** Of xDS: without an identity, and with a token. */
+let plain: RpcClient;
+let secure: RpcClient;
 
 /** A port, and what it does for others. */
 interface Port {
@@ -49,8 +56,8 @@ beforeAll(async () => {
   await world.call("POST", accounts, { metadata: { name: "web" } });
   const { body } = await world.call("POST", `${accounts}/web/token`, { spec: { audiences: ["istio-ca"] } });
   const { token } = body["status"] as { readonly token: string };
-  const plain = createRpcClient({ target: grpc });
-  const secure = createRpcClient({
+  plain = createRpcClient({ target: grpc });
+  secure = createRpcClient({
     target: secureGrpc,
     tls: () => ({ insecure: true }),
     metadata: async () => ({ authorization: `Bearer ${token}` }),
@@ -72,14 +79,32 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function askClusters(client: RpcClient): Promise<string> {
+async function askClusters(client: RpcClient, more: JsonObject = {}): Promise<string> {
   const stream = await client.stream(deltaMethod);
-  const metadata = { NAMESPACE: "default", SERVICE_ACCOUNT: "web" };
+  const metadata = { NAMESPACE: "default", SERVICE_ACCOUNT: "web", ...more };
   const node = { id: "sidecar~10.0.0.1~web.default~default.svc.cluster.local", metadata };
   await stream.send(create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.cluster }));
   const { done, value } = await stream.messages.next();
   stream.cancel();
   return done ? "nothing" : value.resources.length > 0 ? "clusters" : "no clusters";
+}
+
+/** The status that such a node is refused with; ok for one that is served. */
+const statusFor = (client: RpcClient, metadata: JsonObject): Promise<number> =>
+  askClusters(client, metadata).then(
+    () => status.ok,
+    (error: unknown) => {
+      if (error instanceof RpcError) return error.status;
+      throw error;
+    },
+  );
+
+/** How often the two ports of xDS have refused something, by why. */
+async function refused(): Promise<ReadonlyMap<string, number>> {
+  const { host: at, port } = world.plane.monitoring;
+  const told = await (await fetch(`http://${at}:${port}/metrics`)).text();
+  const lines = told.matchAll(/^fairlead_xds_refused_total\{reason="(\w+)"\} (\d+)$/gm);
+  return new Map([...lines].map(([, reason = "", count = ""]) => [reason, Number(count)]));
 }
 
 function askVerdict(port: number): Promise<string> {
@@ -145,6 +170,10 @@ test.each(both(["15010", "15012"] as const, frameFloods(deltaMethod.path)))(
   (name, _what, next) => withstands(name, next, greet),
 );
 
+test("R04: floods of frames are counted", async () => {
+  expect((await refused()).get("BadConnection")).toBeGreaterThan(0);
+});
+
 // These two speak HTTP/1 alone.
 test.each(both(["15017", "the dashboard"] as const, lineFloods))(
   "R04: %s takes no flood in HTTP/1 of %s, and serves others",
@@ -166,3 +195,46 @@ test("R04: 15017 agrees to no HTTP/2", async () => {
   socket.destroy();
   expect(outcome).toBe("refused");
 });
+
+test("R26: a node without a list of addresses, with a token that is none, opens no stream and ends no process", async () => {
+  const bearers = [".bnVsbM.", ".bnVsbA."];
+  const { grpc, secureGrpc } = world.plane;
+  const before = await refused();
+  for (const bearer of bearers) {
+    const shown = { metadata: async () => ({ authorization: `Bearer ${bearer}` }) };
+    const nobody = createRpcClient({ target: secureGrpc, tls: () => ({ insecure: true }), ...shown });
+    const anybody = createRpcClient({ target: grpc, ...shown });
+    clients.push(nobody, anybody);
+    expect(await statusFor(nobody, { INSTANCE_IPS: 1 })).toBe(status.unauthenticated);
+    // Nobody is asked for a token there.
+    expect(await statusFor(anybody, { INSTANCE_IPS: 1 })).toBe(status.invalidArgument);
+  }
+  const after = await refused();
+  const more = (reason: string): number => (after.get(reason) ?? 0) - (before.get(reason) ?? 0);
+  expect([more("Unauthenticated"), more("InvalidArgument")]).toEqual([bearers.length, bearers.length]);
+  for (const port of ["15010", "15012"] as const) expect(await ports[port].ask()).toMatch(usual[port]);
+});
+
+/** A namespace or account other than the token's is not permitted, and no group is there to register with. */
+const outcomes: readonly number[] = [
+  ...[status.ok, status.invalidArgument, status.permissionDenied, status.failedPrecondition],
+];
+
+test.each([
+  ["15010", () => plain],
+  ["15012", () => secure],
+] as const)(
+  "R26: %s serves or refuses every typed key with a value of every kind, and lives on",
+  async (port, clientOf) => {
+    const { ms } = await world.measured.plane.longestTurn(async () => {
+      for (const key of typedKeys)
+        await Promise.all(
+          Object.entries(metadataValues).map(async ([kind, value]) =>
+            expect(outcomes, `${key} with ${kind}`).toContain(await statusFor(clientOf(), { [key]: value })),
+          ),
+        );
+    });
+    expect(ms).toBeLessThan(maxTurnMs);
+    expect(await ports[port].ask()).toMatch(usual[port]);
+  },
+);

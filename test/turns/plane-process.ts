@@ -4,11 +4,11 @@ import type { DiscoveryOptions } from "../../src/control-plane/discovery-options
 import { freeAddresses, startPlaneWith } from "../../src/control-plane/testing.ts";
 import { serveMeasured } from "./measured-process.ts";
 
-tuneRuntime();
+const runtime = tuneRuntime();
 const [kubeconfig = "", pageFolder] = process.argv.slice(2);
 const stop = new AbortController();
 const plane = await startPlaneWith(kubeconfig, stop.signal, {
-  ...{ leaderElection: false, analysis: true },
+  ...{ leaderElection: false, analysis: true, runtime },
   ...(pageFolder === undefined ? {} : withPage(pageFolder)),
 });
 serveMeasured(plane.addresses, async () => {

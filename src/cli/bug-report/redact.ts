@@ -1,8 +1,6 @@
 /** Objects and texts of a mesh in; the same without keys, tokens and passwords out. */
-import { isRecord } from "../../lib/index.ts";
+import { isRecord, redacted, redactKeys } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-
-const gone = "[redacted]";
 
 /** Names whose values are mostly secret, wherever they stand. */
 const secretName = /passw|secret|token|credential|api[-_]?key|private[-_]?key|authorization/i;
@@ -17,7 +15,7 @@ export function redactObject(object: KubeObject): unknown {
 
 function withoutData(secret: KubeObject): unknown {
   const hidden = (data: unknown): unknown =>
-    isRecord(data) ? Object.fromEntries(Object.keys(data).map((key) => [key, gone])) : undefined;
+    isRecord(data) ? Object.fromEntries(Object.keys(data).map((key) => [key, redacted])) : undefined;
   // What was applied is written down whole in an annotation.
   const { annotations: _, ...metadata } = secret.metadata;
   const { data, stringData, ...rest } = secret;
@@ -47,7 +45,7 @@ function redactValue(value: unknown, of = ""): unknown {
       const isSecret =
         typeof inner === "string" &&
         (secretName.test(key) ? !isReference(key) : (isNamedSecret && key === "value") || isInline(of, key));
-      return [key, isSecret || key === lastApplied ? gone : redactValue(inner, key)];
+      return [key, isSecret || key === lastApplied ? redacted : redactValue(inner, key)];
     }),
   );
 }
@@ -59,17 +57,13 @@ const isInline = (of: string, key: string): boolean => secretName.test(of) && /^
 const isReference = (key: string): boolean => /name$|ref$|path$|policy$/i.test(key);
 
 const patterns: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, gone],
-  // JSON Web Tokens.
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}(\.[\w-]*)?/g, gone],
-  [/\b(Bearer|Basic) +[\w+/=.~-]{8,}/gi, `$1 ${gone}`],
   // JSON in a text of JSON has its quotes escaped.
-  [/(passw(or)?d|secret|token|api[-_]?key)(\\*"?\s*[:=]\s*\\*"?)[^\s"',;&]{4,}/gi, `$1$3${gone}`],
+  [/(passw(or)?d|secret|token|api[-_]?key)(\\*"?\s*[:=]\s*\\*"?)[^\s"',;&]{4,}/gi, `$1$3${redacted}`],
   // user:password@host
-  [/(\/\/[^/\s:@]{1,100}):[^/\s@]{1,100}@/g, `$1:${gone}@`],
+  [/(\/\/[^/\s:@]{1,100}):[^/\s@]{1,100}@/g, `$1:${redacted}@`],
 ];
 
 /** For logs and whatever else was written by others. */
 export function redactText(text: string): string {
-  return patterns.reduce((out, [pattern, by]) => out.replace(pattern, by), text);
+  return patterns.reduce((out, [pattern, by]) => out.replace(pattern, by), redactKeys(text));
 }

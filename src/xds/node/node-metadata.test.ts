@@ -1,21 +1,43 @@
 import { randomUUID } from "node:crypto";
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { afterEach, expect, test } from "vitest";
+import { create, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import { afterEach, describe, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
-import { DiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import {
+  DeltaDiscoveryRequestSchema,
+  DiscoveryRequestSchema,
+} from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { createRpcClient, createRpcServer, protoMethod, type RpcClient, RpcError, status } from "../../rpc/index.ts";
 import { createAds } from "../server/ads.ts";
-import { createMemorySource, resource } from "../testing.ts";
+import { createReadSimple } from "../server/simple-request.ts";
+import { createMemorySource, metadataValues, resource } from "../testing.ts";
 import { typedKeys } from "./node-metadata.ts";
 
-const open: (() => Promise<void> | void)[] = [];
+const opened: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
-  for (const end of open.splice(0).reverse()) await end();
+  for (const end of opened.splice(0).reverse()) await end();
 });
 
-const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+
+const request = (metadata: JsonObject) => ({
+  node: { id: "sidecar~10.0.0.1~pod.default~default.svc.cluster.local", metadata },
+  typeUrl: types.cluster,
+});
+
+async function openSotw(client: RpcClient, metadata: JsonObject) {
+  const stream = await client.stream(sotwMethod);
+  await stream.send(create(DiscoveryRequestSchema, request(metadata)));
+  return stream;
+}
+
+async function openDelta(client: RpcClient, metadata: JsonObject) {
+  const stream = await client.stream(deltaMethod);
+  await stream.send(create(DeltaDiscoveryRequestSchema, request(metadata)));
+  return stream;
+}
 
 async function start(): Promise<RpcClient> {
   const source = createMemorySource();
@@ -25,17 +47,17 @@ async function start(): Promise<RpcClient> {
   });
   const server = createRpcServer({ routes: ads.routes(() => undefined), log: silentLogger });
   const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
-  open.push(() => server.close());
+  opened.push(() => server.close());
   const client = createRpcClient({ target: { host: "127.0.0.1", port } });
-  open.push(() => client.close());
+  opened.push(() => client.close());
   return client;
 }
 
+type Open = typeof openSotw | typeof openDelta;
+
 /** Undefined where config came. */
-async function refusal(client: RpcClient, metadata: JsonObject): Promise<number | undefined> {
-  const stream = await client.stream(method);
-  const node = { id: "sidecar~10.0.0.1~pod.default~default.svc.cluster.local", metadata };
-  await stream.send(create(DiscoveryRequestSchema, { node, typeUrl: types.cluster }));
+async function refusal(open: Open, client: RpcClient, metadata: JsonObject): Promise<number | undefined> {
+  const stream = await open(client, metadata);
   try {
     await stream.messages.next();
     return undefined;
@@ -47,52 +69,58 @@ async function refusal(client: RpcClient, metadata: JsonObject): Promise<number 
   }
 }
 
-const deep = (depth: number): JsonObject => (depth === 0 ? {} : { a: deep(depth - 1) });
-const values: Record<string, JsonValue> = {
-  null: null,
-  number: 1,
-  string: "text",
-  array: ["text", 1],
-  object: { a: 1 },
-  deep: deep(20),
-};
+describe.each<[string, Open]>([
+  ["sotw", openSotw],
+  ["delta", openDelta],
+])("%s", (_, open) => {
+  test("R26: every typed key with a value of every kind is served or refused, and the server lives on", async () => {
+    const client = await start();
+    const served: Record<string, number> = {};
+    for (const key of typedKeys)
+      for (const [kind, value] of Object.entries(metadataValues)) {
+        const code = await refusal(open, client, { [key]: value });
+        expect([undefined, status.invalidArgument], `${key} with ${kind}`).toContain(code);
+        if (code === undefined) served[kind] = (served[kind] ?? 0) + 1;
+      }
+    expect(typedKeys.length).toBeGreaterThan(50);
+    // Null is nothing; no key takes what has too many levels; each other kind suits the keys that are of it.
+    expect(served.null).toBe(typedKeys.length);
+    expect(served.deep).toBeUndefined();
+    expect(
+      Object.entries(served)
+        .filter(([kind]) => kind !== "null")
+        .reduce((sum, [, n]) => sum + n, 0),
+    ).toBeLessThan(typedKeys.length * 2);
+  });
 
-test("R26: every typed key with a value of every kind is served or refused, and the server lives on", async () => {
-  const client = await start();
-  const served: Record<string, number> = {};
-  for (const key of typedKeys)
-    for (const [kind, value] of Object.entries(values)) {
-      const code = await refusal(client, { [key]: value });
-      expect([undefined, status.invalidArgument], `${key} with ${kind}`).toContain(code);
-      if (code === undefined) served[kind] = (served[kind] ?? 0) + 1;
+  test("names as long as no name is are refused: maps that all share are keyed by them", async () => {
+    const client = await start();
+    const [long, longest] = ["x".repeat(4097), "x".repeat(4096)];
+    for (const key of [
+      "NAMESPACE",
+      "CLUSTER_ID",
+      "NETWORK",
+      "NODE_NAME",
+      "WORKLOAD_NAME",
+      "SERVICE_ACCOUNT",
+      "MESH_ID",
+    ]) {
+      expect(await refusal(open, client, { [key]: long }), key).toBe(status.invalidArgument);
+      expect(await refusal(open, client, { [key]: longest }), key).toBeUndefined();
     }
-  expect(typedKeys.length).toBeGreaterThan(50);
-  // Null is nothing; no key takes what has too many levels; each other kind suits the keys that are of it.
-  expect(served.null).toBe(typedKeys.length);
-  expect(served.deep).toBeUndefined();
-  expect(
-    Object.entries(served)
-      .filter(([kind]) => kind !== "null")
-      .reduce((sum, [, n]) => sum + n, 0),
-  ).toBeLessThan(typedKeys.length * 2);
+    expect(await refusal(open, client, { INSTANCE_IPS: `10.0.0.1,${long}` })).toBe(status.invalidArgument);
+    // A Pod may have very many ports.
+    expect(await refusal(open, client, { POD_PORTS: long })).toBeUndefined();
+  });
 });
 
-test("names as long as no name is are refused: maps that all share are keyed by them", async () => {
-  const client = await start();
-  const [long, longest] = ["x".repeat(4097), "x".repeat(4096)];
-  for (const key of [
-    "NAMESPACE",
-    "CLUSTER_ID",
-    "NETWORK",
-    "NODE_NAME",
-    "WORKLOAD_NAME",
-    "SERVICE_ACCOUNT",
-    "MESH_ID",
-  ]) {
-    expect(await refusal(client, { [key]: long }), key).toBe(status.invalidArgument);
-    expect(await refusal(client, { [key]: longest }), key).toBeUndefined();
-  }
-  expect(await refusal(client, { INSTANCE_IPS: `10.0.0.1,${long}` })).toBe(status.invalidArgument);
-  // A Pod may have very many ports.
-  expect(await refusal(client, { POD_PORTS: long })).toBeUndefined();
+test("R26: in delta none of these but what is too deep is left to the decoder", () => {
+  const readSimple = createReadSimple();
+  const isRead = (metadata: JsonObject): boolean =>
+    readSimple(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request(metadata)))) !==
+    undefined;
+  const read = Object.keys(metadataValues).filter((kind) =>
+    typedKeys.every((key) => isRead({ [key]: metadataValues[kind] ?? null })),
+  );
+  expect(read).toEqual(["null", "number", "string", "array", "object"]);
 });

@@ -152,7 +152,7 @@ export function createAds(options: AdsOptions): Ads {
     },
   };
 
-  /** A fault of ours in one stream ends that stream alone, and is counted. */
+  /** A fault of ours in one stream ends that stream alone, and is counted; what is refused is counted by the RPC server. */
   async function serve(stream: AdsStream): Promise<void> {
     try {
       await serveStream(shared, stream);

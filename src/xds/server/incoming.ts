@@ -1,5 +1,6 @@
 /** A decoded request of either variant in, one shape for the stream out. */
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { redactKeys } from "../../lib/index.ts";
 import type { NodeFields } from "../node/read-node.ts";
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
@@ -18,7 +19,7 @@ export interface Incoming {
   readonly receive: (state: StreamState, type: WireType, nowMs: number) => Received;
 }
 
-/** An Envoy's complaint can carry whole configs. */
+/** An Envoy's complaint can carry whole configs, with keys in them; it is logged, and shown to whoever may read statuses. */
 const maxErrorLength = 4096;
 
 export function fromSotw(request: DiscoveryRequest): Incoming {
@@ -66,5 +67,5 @@ function errorText(detail: { readonly message: string; readonly code: number } |
   if (!detail) return undefined;
   const text = detail.message || `code ${detail.code}`;
   // A copy: as a part of it, what is kept for as long as it is refused would keep megabytes.
-  return text.length > maxErrorLength ? Buffer.from(text.slice(0, maxErrorLength)).toString() : text;
+  return redactKeys(text.length > maxErrorLength ? Buffer.from(text.slice(0, maxErrorLength)).toString() : text);
 }

@@ -9,8 +9,8 @@ export function createPace(perSecond: number, signal: AbortSignal): () => Promis
     const nowMs = performance.now();
     tokens = Math.min(perSecond * 10, tokens + ((nowMs - lastMs) / 1000) * perSecond);
     lastMs = nowMs;
-    const isEarly = tokens < 1;
-    tokens = Math.max(0, tokens - 1);
-    return isEarly ? wait(1000 / perSecond, signal) : undefined;
+    // Below nothing it is in debt, which it waits out before its next request.
+    tokens--;
+    return tokens < 0 ? wait((-tokens * 1000) / perSecond, signal) : undefined;
   };
 }

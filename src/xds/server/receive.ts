@@ -9,6 +9,8 @@ import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
 import { checkLongNames, lengthsOf, maxLongNames, measureNames } from "./name-lengths.ts";
 
+const unknownType = { reason: "UnknownType" };
+
 export function receive(
   shared: AdsShared,
   connection: Connection,
@@ -20,10 +22,11 @@ export function receive(
     return undefined;
   }
   const type = wireType(incoming.typeUrl);
-  if (!type)
-    return shared.options.other?.handles(incoming.typeUrl)
-      ? answerOther(shared, connection, stream, incoming)
-      : undefined;
+  if (!type) {
+    if (shared.options.other?.handles(incoming.typeUrl)) return answerOther(shared, connection, stream, incoming);
+    shared.metrics.count("fairlead_xds_refused_total", unknownType);
+    return undefined;
+  }
   const received = incoming.receive(connection.state, type, performance.now());
   shared.moves.count++;
   if (shared.options.log.isDebug()) tell(shared, connection, type, incoming, received);

@@ -2,7 +2,7 @@
  * Refusals of proxies in; how often each of those that are connected has refused what, by its name and the code that it gave,
  * out: `pilot_xds_cds_reject` and its like.
  */
-import { status } from "../../rpc/index.ts";
+import { statusNames } from "../../rpc/index.ts";
 import type { XdsMetrics, XdsReject } from "../metrics.ts";
 
 export interface RejectCounts {
@@ -55,7 +55,8 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
             mine.streams++;
           }
           const byCode = mine.counts.get(metric) ?? new Map<string, number>();
-          const given = codes.get(code) ?? unknown;
+          // Numbers beyond these would be as many labels as somebody likes.
+          const given = statusNames.get(code) ?? unknown;
           const err = byCode.has(given) || byCode.size < mostCodes || mine.node === others ? given : unknown;
           const count = (byCode.get(err) ?? 0) + 1;
           mine.counts.set(metric, byCode.set(err, count));
@@ -71,10 +72,3 @@ export function createRejectCounts(metrics: XdsMetrics): RejectCounts {
 }
 
 const unknown = "Unknown";
-/** As Go writes them: InvalidArgument. Numbers beyond these would be as many labels as somebody likes. */
-const codes: ReadonlyMap<number, string> = new Map(
-  Object.entries({ ...status, OK: status.ok, canceled: status.cancelled }).map(([name, code]) => [
-    code,
-    name.charAt(0).toUpperCase() + name.slice(1),
-  ]),
-);

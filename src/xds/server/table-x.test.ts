@@ -1,10 +1,12 @@
 /**
- * Bad input of every kind against a server that has two hundred other proxies: each row has its outcome, and after each
- * row every one of the others gets the next change. Finer cases of a row are in `ads.test.ts`, a peer that is gone
- * without a word in `rpc/server.test.ts`, who is written to first in `herd.test.ts`, a Pod that is deleted in
- * `control-plane/renewal.test.ts`, and where people see what a proxy refuses in `test/dashboard/refused.test.ts`.
+ * Bad input of every kind against a server that has two hundred other proxies, some of them over TLS: each row has its
+ * outcome and what is counted of it, and after each row every one of the others gets the next change. Finer cases of a row
+ * are in `ads.test.ts`, a peer that is gone without a word in `rpc/server.test.ts`, who is written to first in
+ * `herd.test.ts`, a Pod that is deleted in `control-plane/renewal.test.ts`, and where people see what a proxy refuses in
+ * `test/dashboard/refused.test.ts`.
  *
- * Two rules hold for all rows. No turn of the event loop is long: here with a generous bound, as this process is all the
+ * Three rules hold for all rows. The token that each bad client shows, in its headers, its metadata and what it refuses, is
+ * in no line of the log, no label of a metric, and nothing that others are shown. No turn of the event loop is long: here with a generous bound, as this process is all the
  * proxies as well. And afterwards no more is held than before: here of the heap, as what a process has given back to the
  * system is a matter of the allocator. With a process for the server, and 250 ms and resident memory, both are in
  * `bench/bad-input.ts`.
@@ -17,7 +19,7 @@ import { connect as connectSocket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { create, fromBinary, type JsonObject, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { watchTurns } from "../../../test/cpu-time.ts";
 import { heldBytes } from "../../../test/held-bytes.ts";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
@@ -29,7 +31,7 @@ import {
   type DiscoveryResponse,
   DiscoveryResponseSchema,
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
-import { createOverload, FairleadError, silentLogger } from "../../lib/index.ts";
+import { createLogger, createOverload, FairleadError } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { readMessages } from "../../rpc/frame.ts";
 import {
@@ -41,6 +43,7 @@ import {
   RpcError,
   status,
 } from "../../rpc/index.ts";
+import { createTestAuthority } from "../../rpc/testing.ts";
 import { noMetrics } from "../metrics.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { createAds } from "./ads.ts";
@@ -49,16 +52,52 @@ import { type Authenticate, defaultAdsLimits } from "./ads-options.ts";
 const { cluster: CDS, endpoint: EDS, listener: LDS } = types;
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+/** Of all bad clients. */
+const token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJwbGFudGVkIn0.cGxhbnRlZC1zaWduYXR1cmU";
+const bearer = { authorization: `Bearer ${token}` };
 const metadata: JsonObject = { NAMESPACE: "default", SERVICE_ACCOUNT: "sa", INSTANCE_IPS: "10.0.0.1" };
 const nodeOf = (name: string, more: JsonObject = {}) => ({
   id: `sidecar~10.0.0.1~${name}.default~default.svc.cluster.local`,
-  metadata: { ...metadata, ...more },
+  metadata: { ...metadata, TOKEN: token, ...more },
 });
 
 const maxStreams = 2300;
 const maxNames = 120_000;
+/** Of one stream whose reader takes nothing: as `write.ts` in `rpc` has it, and the chunk that goes beyond. */
+const maxWaiting = (256 + 64) * 1024;
 const source = createMemorySource();
+/** By the name of the metric, with the values of its labels. */
 const counts = new Map<string, number>();
+const sample = (name: string, labels: object = {}): string => [name, ...Object.values(labels)].join(" ");
+const count = (name: string, labels?: object): void => {
+  const key = sample(name, labels);
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+};
+const gauges = new Map<string, number>();
+
+/** What is counted since the test began. */
+let countsBefore = new Map<string, number>();
+const counted = (key: string): number => (counts.get(key) ?? 0) - (countsBefore.get(key) ?? 0);
+/** Of it what was refused, by why. */
+const refused = (): Readonly<Record<string, number>> => {
+  const prefix = sample("fairlead_xds_refused_total ");
+  return Object.fromEntries(
+    [...counts.keys()]
+      .filter((key) => key.startsWith(prefix) && counted(key) > 0)
+      .map((key) => [key.slice(prefix.length), counted(key)]),
+  );
+};
+
+/** Lines of the log, of all levels: how many there were, and those with what must not be in them. */
+const logged = { lines: 0, leaks: [] as string[] };
+const log = createLogger({
+  write(line) {
+    logged.lines++;
+    if (line.includes(token)) logged.leaks.push(line);
+  },
+  now: () => new Date(),
+  levels: "default:debug",
+});
 const revoked = new Set<string>();
 /** Whose a token has become, and how often each was shown. */
 const became = new Map<string, string>();
@@ -80,22 +119,29 @@ const authenticate: Authenticate = (call) => {
 let heapShare = 0.1;
 const overload = createOverload({
   ...{ heap: { limitBytes: 1e9, share: () => heapShare, close: () => {} }, descriptorLimit: 1e6 },
-  ...{ log: silentLogger, monotonicMs: () => performance.now() },
+  ...{ log, monotonicMs: () => performance.now() },
 });
 
 const ads = createAds({
   source,
   identifier: "test",
   ready: () => ready,
-  log: silentLogger,
+  log,
   now: () => new Date(),
   uuid: randomUUID,
-  metrics: { ...noMetrics, count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1) },
+  metrics: { ...noMetrics, count, set: (name, value, labels) => void gauges.set(sample(name, labels), value) },
   limits: { maxStreams, maxNames, maxNameBytes: 8 * 1024 * 1024, firstRequestMs: 4000, reauthenticateMs: 200 },
   overload,
 });
-const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
+const onRefused = (reason: string): void => count("fairlead_xds_refused_total", { reason });
+const authority = createTestAuthority();
+const server = createRpcServer({ routes: ads.routes(authenticate), log, onRefused });
+const secureServer = createRpcServer({
+  ...{ routes: ads.routes(authenticate), log, onRefused },
+  tls: authority.issue("DNS:localhost"),
+});
 let port = 0;
+let securePort = 0;
 
 const change = (more: readonly string[] = []): void => {
   tick++;
@@ -148,8 +194,9 @@ beforeAll(async () => {
   change();
   source.set({ [EDS]: [resource("a", "ea")], [LDS]: [resource("l", "l")] });
   port = (await server.listen({ host: "127.0.0.1", port: 0 })).port;
+  securePort = (await secureServer.listen({ host: "127.0.0.1", port: 0 })).port;
   for (let i = 0; i < 200; i++) {
-    if (i % 50 === 0) clients.push(createRpcClient({ target: { host: "127.0.0.1", port } }));
+    if (i % 50 === 0) clients.push(i === 150 ? secureClient() : plainClient());
     void follow(clients[Math.floor(i / 50)] as RpcClient, i);
   }
   await allReached();
@@ -158,6 +205,10 @@ beforeAll(async () => {
 });
 
 const open: (() => void)[] = [];
+beforeEach(() => {
+  countsBefore = new Map(counts);
+  logged.lines = 0;
+});
 afterEach(async () => {
   for (const end of open.splice(0)) end();
   change();
@@ -165,15 +216,26 @@ afterEach(async () => {
   while (ads.status().length > 200) await nextTurn();
   expect(ads.status()).toHaveLength(200);
   expect(turns.takeMs()).toBeLessThan(maxTurnMs);
+  expect(logged.lines).toBeGreaterThan(0);
+  expect(logged.leaks.splice(0)).toEqual([]);
+  expect([...counts.keys(), ...gauges.keys()].filter((key) => key.includes(token))).toEqual([]);
 });
 afterAll(async () => {
   turns.stop();
   for (const client of clients) client.close();
   await server.close();
+  await secureServer.close();
 });
 
+const plainClient = (): RpcClient => createRpcClient({ target: { host: "127.0.0.1", port } });
+const secureClient = (): RpcClient =>
+  createRpcClient({
+    target: { host: "127.0.0.1", port: securePort },
+    tls: () => ({ ca: authority.ca, serverName: "localhost" }),
+  });
+
 function client(): RpcClient {
-  const made = createRpcClient({ target: { host: "127.0.0.1", port } });
+  const made = plainClient();
   open.push(() => made.close());
   return made;
 }
@@ -186,23 +248,34 @@ type Bad<Init, Response> = {
   stream: ClientStream<unknown, Response>;
 };
 
+const shownBy = (who: string | undefined): Readonly<Record<string, string>> => ({
+  ...bearer,
+  ...(who === undefined ? {} : { "x-who": who }),
+});
+
 async function sotw(
   who?: string,
   rpc = client(),
 ): Promise<Bad<MessageInitShape<typeof DiscoveryRequestSchema>, DiscoveryResponse>> {
-  const stream = await rpc.stream(sotwMethod, who === undefined ? {} : { metadata: { "x-who": who } });
+  const stream = await rpc.stream(sotwMethod, { metadata: shownBy(who) });
   return { send: (init) => void stream.send(create(DiscoveryRequestSchema, init)).catch(() => {}), ...reading(stream) };
 }
 
 async function delta(
+  who?: string,
   rpc = client(),
 ): Promise<Bad<MessageInitShape<typeof DeltaDiscoveryRequestSchema>, DeltaDiscoveryResponse>> {
-  const stream = await rpc.stream(deltaMethod);
+  const stream = await rpc.stream(deltaMethod, { metadata: shownBy(who) });
   return {
     send: (init) => void stream.send(create(DeltaDiscoveryRequestSchema, init)).catch(() => {}),
     ...reading(stream),
   };
 }
+
+const variants: readonly (readonly ["sotw", typeof sotw] | readonly ["delta", typeof delta])[] = [
+  ["sotw", sotw],
+  ["delta", delta],
+];
 
 function reading<R>(stream: ClientStream<never, R>) {
   return {
@@ -232,6 +305,7 @@ async function raw(message: Uint8Array, { flag = 0, path = sotwMethod.path } = {
     ":method": "POST",
     ":path": path,
     "content-type": "application/grpc",
+    ...bearer,
     ...(flag === 1 ? { "grpc-encoding": "gzip" } : {}),
   });
   stream.on("error", () => {});
@@ -249,17 +323,17 @@ async function raw(message: Uint8Array, { flag = 0, path = sotwMethod.path } = {
 
 describe("table X, while two hundred others are served", () => {
   test("X01: a nonce that was never sent changes nothing, and is counted", async () => {
-    const before = counts.get("pilot_xds_expired_nonce") ?? 0;
     const bad = await sotw();
     bad.send({ node: nodeOf("bad"), typeUrl: CDS });
     await bad.next();
     for (let i = 0; i < 100; i++) bad.send({ typeUrl: CDS, responseNonce: `made-up-${i}` });
     bad.send({ typeUrl: LDS });
     expect((await bad.next()).typeUrl).toBe(LDS);
-    expect(counts.get("pilot_xds_expired_nonce")).toBe(before + 100);
+    expect(counted("pilot_xds_expired_nonce cds")).toBe(100);
+    expect(refused()).toEqual({});
   });
 
-  test("X02, X03: no node, an empty one, a malformed one, wrong types", async () => {
+  test.each(variants)("X02, X03: no node, an empty one, a malformed one, wrong types: %s", async (_, start) => {
     const nodes = [
       undefined,
       { id: "" },
@@ -268,19 +342,21 @@ describe("table X, while two hundred others are served", () => {
       nodeOf("bad", { LABELS: 1 }),
     ];
     for (const node of nodes) {
-      const bad = await sotw();
+      const bad = await start();
       bad.send(node ? { node, typeUrl: CDS } : { typeUrl: CDS });
       expect(await bad.ended()).toBe(status.invalidArgument);
     }
+    expect(refused()).toEqual({ InvalidArgument: nodes.length });
   });
 
-  test("X03: a node that comes later is ignored", async () => {
-    const bad = await sotw();
+  test.each(variants)("X03: a node that comes later is ignored: %s", async (_, start) => {
+    const bad = await start();
     bad.send({ node: nodeOf("bad"), typeUrl: CDS });
     await bad.next();
     bad.send({ node: { id: "nonsense" }, typeUrl: LDS });
     await bad.next();
     expect(ads.status().at(-1)?.node.id).toBe(nodeOf("bad").id);
+    expect(refused()).toEqual({});
   });
 
   test("X04: types that nobody knows get no answer, and are not remembered", async () => {
@@ -295,18 +371,28 @@ describe("table X, while two hundred others are served", () => {
         .at(-1)
         ?.types.map(({ type }) => type),
     ).toEqual([LDS]);
+    expect(refused()).toEqual({ UnknownType: 301 });
   });
 
-  test("X05: a storm of refusals, a megabyte each, causes no push", async () => {
+  test("X05: a storm of refusals, some of a megabyte, causes no push and is taken at its pace", async () => {
+    const beganMs = performance.now();
     const bad = await sotw();
-    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    bad.send({ node: nodeOf("bad"), typeUrl: LDS });
     const { nonce } = await bad.next();
-    const message = "no".repeat(500_000);
-    for (let i = 0; i < 900; i++)
-      bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 3, message: i < 10 ? message : "no" } });
-    bad.send({ typeUrl: LDS });
-    expect((await bad.next()).typeUrl).toBe(LDS);
+    const message = `Bearer ${token} ${"no".repeat(500_000)}`;
+    const [burst, perSecond] = [10 * defaultAdsLimits.requestsPerSecond, defaultAdsLimits.requestsPerSecond];
+    const sent = burst + perSecond / 2;
+    for (let i = 0; i < sent; i++)
+      bad.send({ typeUrl: LDS, responseNonce: nonce, errorDetail: { code: 3, message: i < 10 ? message : "no" } });
+    bad.send({ typeUrl: CDS });
+    // It waits meanwhile; the others do not.
+    change();
+    await allReached();
+    expect((await bad.next()).typeUrl).toBe(CDS);
+    // With the two requests for types, and one that has begun to wait when its time came.
+    expect(performance.now() - beganMs).toBeGreaterThan(((sent + 1 - burst) / perSecond) * 1000);
     expect(ads.status().at(-1)?.types[0]?.lastError.length).toBeLessThanOrEqual(4096);
+    expect(counted("pilot_total_xds_rejects lds")).toBe(sent);
   });
 
   test("X06: what was unsubscribed is not pushed", async () => {
@@ -319,6 +405,8 @@ describe("table X, while two hundred others are served", () => {
     source.set({ [EDS]: [resource("a", `${tick}`)] });
     source.set({ [LDS]: [resource("l", `${tick}`)] });
     expect((await bad.next()).typeUrl).toBe(LDS);
+    expect(counted("pilot_xds_pushes eds")).toBe(1);
+    expect(refused()).toEqual({});
   });
 
   test.each([10_000, 100_000])("X07: %d names, many twice, one of 64 KB, all of them refused", async (count) => {
@@ -329,7 +417,7 @@ describe("table X, while two hundred others are served", () => {
       typeUrl: EDS,
       resourceNamesSubscribe: ["a", ...names, ...names.slice(0, 5000), "x".repeat(65_536)],
     });
-    const errorDetail = { code: 3, message: "n1 n2 n3".repeat(500) };
+    const errorDetail = { code: 3, message: `${token} ${"n1 n2 n3".repeat(500)}` };
     const found: string[] = [];
     const missing = new Set<string>();
     while (missing.size < count + 1) {
@@ -341,6 +429,7 @@ describe("table X, while two hundred others are served", () => {
     expect(found[0]).toBe("a");
     bad.send({ typeUrl: LDS });
     while ((await bad.next()).typeUrl !== LDS);
+    expect(counted("pilot_total_xds_rejects eds")).toBeGreaterThan(0);
   });
 
   test("X07: 60,000 names that are asked for and said to be there, of which one is", async () => {
@@ -359,6 +448,7 @@ describe("table X, while two hundred others are served", () => {
     expect(new Set(gone)).toEqual(new Set(names.slice(1)));
     bad.send({ typeUrl: LDS });
     expect((await bad.next()).typeUrl).toBe(LDS);
+    expect(refused()).toEqual({});
   });
 
   test("X07: names past the bound, over many requests", async () => {
@@ -367,6 +457,7 @@ describe("table X, while two hundred others are served", () => {
     for (let i = 0; i < 5; i++)
       bad.send({ typeUrl: EDS, resourceNamesSubscribe: Array.from({ length: maxNames / 4 }, (_, n) => `n${i}-${n}`) });
     expect(await bad.ended()).toBe(status.resourceExhausted);
+    expect(refused()).toEqual({ ResourceExhausted: 1 });
   });
 
   test.each([false, true])(
@@ -384,6 +475,7 @@ describe("table X, while two hundred others are served", () => {
         bad.send({ typeUrl: LDS });
         while ((await bad.next()).typeUrl !== LDS);
       }
+      expect(refused()).toEqual(isGivenUp ? {} : { ResourceExhausted: 1 });
     },
   );
 
@@ -408,6 +500,7 @@ describe("table X, while two hundred others are served", () => {
       while ((await bad.next()).typeUrl !== LDS);
     };
     await expect(served()).rejects.toMatchObject({ status: status.resourceExhausted });
+    expect(refused()).toEqual({ ResourceExhausted: 1 });
   });
 
   test("X08: a message past the bound, as it is and inflated", async () => {
@@ -415,6 +508,7 @@ describe("table X, while two hundred others are served", () => {
     bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["x".repeat(5_000_000)] });
     expect(await bad.ended()).toBe(status.resourceExhausted);
     expect(await raw(inflatable, { flag: 1 })).toBe(status.resourceExhausted);
+    expect(refused()).toEqual({ ResourceExhausted: 2 });
   });
 
   test("X09: huge and deep metadata is refused, a hostile key is data", async () => {
@@ -427,12 +521,15 @@ describe("table X, while two hundred others are served", () => {
     odd.send({ node: nodeOf("odd", JSON.parse('{"__proto__":{"polluted":"yes"}}') as JsonObject), typeUrl: CDS });
     expect((await odd.next()).resources).toHaveLength(1);
     expect(Object.getOwnPropertyDescriptor(Object.prototype, "polluted")).toBeUndefined();
+    expect(refused()).toEqual({ ResourceExhausted: 2, InvalidArgument: 1 });
   });
 
   test("X10: a stream that asks nothing is ended", async () => {
     expect(await (await sotw()).ended()).toBe(status.deadlineExceeded);
+    expect(refused()).toEqual({ DeadlineExceeded: 1 });
   });
 
+  // Such a stream is never ended: no more than 256 KiB wait for its reader, and one push at most, made when its turn comes.
   test("X11: a reader that takes nothing gets what is newest when it reads again, and not what was between", async () => {
     const big = (n: number): void => source.set({ [EDS]: [resource("a", Buffer.alloc(8_000_000, n))] });
     big(1);
@@ -446,6 +543,8 @@ describe("table X, while two hundred others are served", () => {
     }
     expect((await bad.next()).resources[0]?.value.at(-1)).toBe(1);
     expect((await bad.next()).resources[0]?.value.at(-1)).toBe(8);
+    await expect.poll(() => counted("pilot_xds_pushes eds")).toBe(2);
+    expect(refused()).toEqual({});
     source.set({ [EDS]: [resource("a", "ea")] });
   });
 
@@ -471,7 +570,8 @@ describe("table X, while two hundred others are served", () => {
       change();
       await allReached();
     }
-    expect(most).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(most).toBeLessThanOrEqual(maxWaiting);
+    expect(counted("pilot_xds_pushes eds")).toBe(0);
     session.settings({ initialWindowSize: 16 * 1024 * 1024 });
     const came: unknown[] = [];
     for await (const message of readMessages(bad, { maxBytes: 1e8, encoding: undefined })) {
@@ -523,6 +623,7 @@ describe("table X, while two hundred others are served", () => {
       const room = Math.min(150, maxStreams - 200 - count);
       expect(answers.filter((answer) => answer === "served")).toHaveLength(room);
       expect(answers.filter((answer) => answer === status.resourceExhausted)).toHaveLength(150 - room);
+      expect(refused()).toEqual(room < 150 ? { ResourceExhausted: 150 - room } : {});
     },
   );
 
@@ -541,6 +642,7 @@ describe("table X, while two hundred others are served", () => {
     const again = await delta();
     again.send({ node: nodeOf("late"), typeUrl: CDS });
     expect((await again.next()).resources).toHaveLength(1);
+    expect(refused()).toEqual({ ResourceExhausted: 1 });
   });
 
   test("X13: before the objects are read there is no config, least of all an empty one", async () => {
@@ -549,6 +651,7 @@ describe("table X, while two hundred others are served", () => {
     early.send({ node: nodeOf("early"), typeUrl: CDS });
     await expect(early.next()).rejects.toMatchObject({ status: status.unavailable });
     ready = true;
+    expect(refused()).toEqual({ Unavailable: 1 });
   });
 
   test("X14: the other protocol's request, and a wildcard that comes and goes", async () => {
@@ -567,6 +670,7 @@ describe("table X, while two hundred others are served", () => {
     bad.send({ typeUrl: LDS });
     let response = await bad.next();
     for (; response.typeUrl !== LDS; response = await bad.next()) expect(response.removedResources).toEqual([]);
+    expect(refused()).toEqual({ InvalidArgument: 1 });
   });
 
   test("X15: what was deleted while a proxy was away is in the first response, once", async () => {
@@ -575,6 +679,7 @@ describe("table X, while two hundred others are served", () => {
     bad.send({ node: nodeOf("bad"), typeUrl: CDS, initialResourceVersions: held });
     const first = await bad.next();
     expect([first.removedResources, first.resources.map(({ name }) => name)]).toEqual([["gone"], ["tick"]]);
+    expect(counted("pilot_xds_pushes cds")).toBe(1);
     change();
     expect((await bad.next()).removedResources).toEqual([]);
   });
@@ -589,35 +694,43 @@ describe("table X, while two hundred others are served", () => {
     change();
     await Promise.all(streams.map((stream) => stream.next()));
     expect(ads.status()).toHaveLength(1200);
+    expect([...gauges].filter(([name]) => name.startsWith("pilot_xds ")).map(([, value]) => value)).toEqual([1200]);
   });
 
-  test("X17: a proxy that proved to be another", async () => {
+  test.each(variants)("X17: a proxy that proved to be another: %s", async (_, start) => {
     for (const who of ["other/sa", "default/other"]) {
-      const bad = await sotw(who);
+      const bad = await start(who);
       bad.send({ node: nodeOf("bad"), typeUrl: CDS });
       expect(await bad.ended()).toBe(status.permissionDenied);
     }
+    expect(refused()).toEqual({ PermissionDenied: 2 });
   });
 
   test("X18: bytes that are no request, and noise before HTTP/2", async () => {
     expect(await raw(Buffer.from("0a05ff", "hex"))).toBe(status.invalidArgument);
     for (let i = 0; i < 50; i++)
       expect(await raw(Buffer.concat([Buffer.from([0x0f]), randomBytes(200)]))).toBe(status.invalidArgument);
-    for (const noise of [
-      "GET / HTTP/1.1\r\n\r\n",
+    const noises = [
+      `GET / HTTP/1.1\r\nauthorization: Bearer ${token}\r\n\r\n`,
+      // Of TLS: a first message that is empty, and one without its end.
+      "\x16\x03\x01\x00\x04\x01\x00\x00\x00",
       "\x16\x03\x01\x02\x00\x01\x00",
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-    ]) {
-      const socket = connectSocket(port, "127.0.0.1");
-      socket.on("error", () => {});
-      socket.end(noise, "latin1");
-      socket.resume();
-      await once(socket, "close");
-    }
+      `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(9)}`,
+    ];
+    for (const to of [port, securePort])
+      for (const noise of noises) {
+        const socket = connectSocket(to, "127.0.0.1");
+        socket.on("error", () => {});
+        socket.end(noise, "latin1");
+        socket.resume();
+        await once(socket, "close");
+      }
     const rude = await sotw();
     rude.send({ node: nodeOf("rude"), typeUrl: CDS });
     await rude.next();
     rude.stream.cancel();
+    // Who stops within a handshake only went away.
+    expect(refused()).toEqual({ InvalidArgument: 51, BadConnection: 2 * noises.length - 1 });
   });
 
   test("X19: a token that expires ends its stream", async () => {
@@ -626,6 +739,7 @@ describe("table X, while two hundred others are served", () => {
     await bad.next();
     revoked.add("default/sa");
     expect(await bad.ended()).toBe(status.unauthenticated);
+    expect(refused()).toEqual({ Unauthenticated: 1 });
   });
 
   test("X19: a token that is still good is asked for again and keeps its stream, until it is another's", async () => {
@@ -639,6 +753,7 @@ describe("table X, while two hundred others are served", () => {
     expect((await kept.next()).resources).toHaveLength(1);
     became.set(who, "default/other");
     expect(await kept.ended()).toBe(status.permissionDenied);
+    expect(refused()).toEqual({ PermissionDenied: 1 });
   });
 
   test("X20: a resource that a proxy refuses stays refused, is told, and keeps no other from it", async () => {
@@ -651,8 +766,9 @@ describe("table X, while two hundred others are served", () => {
     };
     refusable("poison");
     const { nonce } = await bad.next();
-    const message = "Error adding/updating cluster(s) bad: proto constraint";
-    bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 13, message } });
+    const said = (key: string): string => `Error adding/updating cluster(s) bad: proto constraint near "${key}"`;
+    const message = said("[redacted]");
+    bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 13, message: said(token) } });
     bad.send({ typeUrl: LDS });
     await bad.next();
     expect(ads.status().at(-1)?.types[0]).toMatchObject({ refused: new Map([["bad", message]]), lastError: message });
@@ -660,6 +776,8 @@ describe("table X, while two hundred others are served", () => {
     expect((await bad.next()).resources.map(({ name }) => name)).toEqual(["tick"]);
     refusable("cure");
     expect((await bad.next()).resources.map(({ name }) => name).sort()).toEqual(["bad", "tick"]);
+    expect(counted("pilot_total_xds_rejects cds")).toBe(1);
+    expect(gauges.get("pilot_xds_cds_reject bad.default Internal")).toBe(1);
   });
 
   test("X20: a response that is too large for its proxy comes in parts, and only what is so by itself is refused", async () => {
@@ -691,6 +809,7 @@ describe("table X, while two hundred others are served", () => {
       .toEqual([new Map([["huge", message]]), []]);
     // The one that it has of before stays.
     expect([held.get("huge"), removed]).toEqual([1, []]);
+    expect(counted("pilot_total_xds_rejects lds")).toBeGreaterThan(0);
     source.set({ [LDS]: [resource("l", "l")] });
     bad.stream.cancel();
     await reading;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Memory } from "./figures.ts";
+import { sayGrid } from "./grid.ts";
 import type { Run } from "./measure.ts";
 import type { Spread } from "./spread.ts";
 
@@ -104,4 +105,14 @@ test("all of it is printed", () => {
   for (const line of ["before the fleet", "after the changes", "Cluster", "one VirtualService", "MeshConfig"])
     expect(said).toMatch(new RegExp(`^ {2}${line} +\\d`, "m"));
   expect(said).not.toMatch(/NaN|undefined/);
+});
+
+test("several runs are one table, too", () => {
+  const [head = "", , ...rows] = sayGrid([...runs, ...runs]).split("\n");
+  const cells = rows.map((row) => row.split(" | ").length);
+  expect(cells).toEqual([head.split(" | ").length, head.split(" | ").length]);
+  expect(rows[0]).toMatch(/^\| 5 \| 2 \| 2 \| fairlead delta TLS \| \d+\.\d; \d+ \| \d+ \|/);
+  // A burst of so few has another name.
+  expect(rows[0]?.split(" | ").filter((cell) => cell === "-")).toHaveLength(1);
+  expect(rows[0]).not.toMatch(/NaN|undefined/);
 });

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Fleet } from "./fleet.ts";
+import { sayGrid } from "./grid.ts";
 import { measure, type Pace, type Run } from "./measure.ts";
 import { openApi } from "./mesh-api.ts";
 import { putScenario } from "./put-scenario.ts";
@@ -24,6 +25,7 @@ const help = `npm run bench -- [options]      what a fleet of simulated proxies 
   --envoy-version V  that the proxies say they have (1.40.0)
   --steady-s N       for how long a route changes again and again (20)
   --quick            waits for nothing longer than it must: to see that all works, not for figures
+  --grid             100, 500, 1,000 and 2,000 proxies of few and of many deployments, and 500 in each other way; half an hour
   --full             100, 500, 1,000 and 2,000 proxies in all variants; takes hours
   --json FILE        the figures as JSON too
   --kubeconfig K     on an API that is there, instead of one that is started: namespaces ns-0, ns-1... are made there, and
@@ -51,6 +53,7 @@ const { values } = options({
     "envoy-version": { type: "string", default: "1.40.0" },
     "steady-s": { type: "string", default: "20" },
     quick: { type: "boolean", default: false },
+    grid: { type: "boolean", default: false },
     full: { type: "boolean", default: false },
     json: { type: "string" },
     "check-load": { type: "boolean", default: false },
@@ -83,14 +86,26 @@ const rampOf = (proxies: number): number => (values["ramp-ms"] === "" ? proxies 
 
 const envoyVersion = values["envoy-version"];
 
+const sizes = [100, 500, 1000, 2000];
+const shares = (proxies: number): readonly number[] => [10, proxies / 2, proxies];
+
 function fleets(): readonly Fleet[] {
+  if (values.grid)
+    return [
+      ...sizes.flatMap((proxies) =>
+        shares(proxies).map((deployments) => fleet(proxies, deployments, 10, "delta", false)),
+      ),
+      fleet(500, 500, 500, "delta", false),
+      fleet(500, 500, 10, "delta", true),
+      fleet(500, 500, 10, "sotw", false),
+    ];
   if (!values.full) {
     const [proxies, deployments, namespaces] = [values.proxies, values.deployments, values.namespaces].map(Number);
     const mode = values.mode === "sotw" ? "sotw" : "delta";
     return [fleet(proxies ?? 100, deployments ?? 10, namespaces ?? 10, mode, values.tls)];
   }
-  return [100, 500, 1000, 2000].flatMap((proxies) =>
-    [10, proxies / 2, proxies].flatMap((deployments) =>
+  return sizes.flatMap((proxies) =>
+    shares(proxies).flatMap((deployments) =>
       [10, 500].flatMap((namespaces) =>
         (["delta", "sotw"] as const).flatMap((mode) =>
           [false, true].map((tls) => fleet(proxies, deployments, namespaces, mode, tls)),
@@ -171,4 +186,5 @@ for (const one of fleets()) {
   }
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(runs, null, 2)}\n`);
 }
+if (runs.length > 1) process.stdout.write(`${sayGrid(runs)}\n`);
 process.exit(0);

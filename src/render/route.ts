@@ -5,13 +5,13 @@ import { clientFacet, egressFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { keyedLayer, type Steps } from "./layer.ts";
 import { clientListenerRoutes } from "./listener/outbound-refs.ts";
+import { clientRouteKeys, publicPlaces, publicRouteKeys } from "./listener/route-keys.ts";
 import { keyOf, memoWords, wordsOf } from "./recipe.ts";
 import { publicClaims } from "./route/client-plan.ts";
 import { parseRouteName, placeWord } from "./route/egress.ts";
 import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
 import { clientRoute, isPublicPlace, publicHostSteps, publicRoute } from "./route/outbound.ts";
 import { clientIndex, isServiceRouteKey, serviceRoute, serviceRouteKey } from "./route/service-route.ts";
-import { clientRouteKeys, publicPlaces, publicRouteKeys } from "./route-keys.ts";
 import type { View } from "./view.ts";
 
 const publicRoutes = keyedLayer(

@@ -1,14 +1,14 @@
 /** The routes that listeners ask for, by name, in; the keys that they are made from out. */
-import type { BuildFacet, ClientFacet } from "../model/index.ts";
-import { buildFacet } from "./facets.ts";
-import { clientListenerRoutes, publicListenerRoutes } from "./listener/outbound-refs.ts";
-import { keyOf, recipe } from "./recipe.ts";
-import { clientPlan, publicPlan } from "./route/client-plan.ts";
-import { httpProxyRoute, parseRouteName, placeWord } from "./route/egress.ts";
-import type { HostIndex } from "./route/host-index.ts";
-import type { HostPlan, PlannedHost } from "./route/host-plan.ts";
-import { clientIndex, publicIndex, serviceRouteKey } from "./route/service-route.ts";
-import type { View } from "./view.ts";
+import type { BuildFacet, ClientFacet } from "../../model/index.ts";
+import { buildFacet } from "../facets.ts";
+import { keyOf, recipe } from "../recipe.ts";
+import { clientPlan, publicPlan } from "../route/client-plan.ts";
+import { httpProxyRoute, parseRouteName, placeWord } from "../route/egress.ts";
+import type { HostIndex } from "../route/host-index.ts";
+import type { HostPlan, PlannedHost } from "../route/host-plan.ts";
+import { clientIndex, publicIndex, serviceRouteKey } from "../route/service-route.ts";
+import type { View } from "../view.ts";
+import { clientListenerRoutes, publicListenerRoutes } from "./outbound-refs.ts";
 
 /** What is asked for of the hosts of one place. */
 interface PlaceRoutes {

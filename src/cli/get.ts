@@ -5,12 +5,12 @@ import { FairleadError, isRecord, printable, sortBy } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
-import { customColumns } from "./get/custom-columns.ts";
-import { parseJsonPath } from "./get/json-path.ts";
 import { printApiTable, tableAccept } from "./get/table.ts";
 import { watchRows } from "./get/watch.ts";
 import type { LiveFlags } from "./live-plane.ts";
 import { findKind, type NamedKind } from "./objects.ts";
+import { customColumns } from "./output/custom-columns.ts";
+import { parseJsonPath } from "./output/json-path.ts";
 import { safeLines } from "./output.ts";
 import { printJson, printSortedYaml } from "./print.ts";
 

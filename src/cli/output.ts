@@ -1,8 +1,8 @@
 /** What a command has found, in every form that it has, in; the form that was asked for out. One printer for all commands. */
 import type { Option } from "commander";
 import { FairleadError, printable } from "../lib/index.ts";
-import { customColumns } from "./get/custom-columns.ts";
-import { parseJsonPath } from "./get/json-path.ts";
+import { customColumns } from "./output/custom-columns.ts";
+import { parseJsonPath } from "./output/json-path.ts";
 import { outputChoices } from "./output-choices.ts";
 import { printJson, printYaml } from "./print.ts";
 

@@ -1,18 +1,18 @@
 /** A request for objects that are made when they are asked for in; these objects out. */
-import type { RateMeter } from "../../lib/index.ts";
-import type { KubeObject } from "../../model/index.ts";
-import type { Parts } from "../context.ts";
-import { coreKinds } from "../core-kinds.ts";
-import { failure, notFound } from "../failure.ts";
-import { type ApiKind, resourceOf } from "../kind.ts";
-import type { Pace } from "../pace.ts";
-import { selected } from "../read.ts";
-import type { ResourceRequest } from "../request.ts";
-import { selectorOf } from "../selectors.ts";
-import { apiServices } from "./api-services.ts";
-import { apiServiceKind, computedKinds, nodeMetricsKind } from "./kinds.ts";
-import { nodeMetrics } from "./node-metrics.ts";
-import { podMetrics } from "./pod-metrics.ts";
+import type { RateMeter } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { apiServices } from "./computed/api-services.ts";
+import { apiServiceKind, computedKinds, nodeMetricsKind } from "./computed/kinds.ts";
+import { nodeMetrics } from "./computed/node-metrics.ts";
+import { podMetrics } from "./computed/pod-metrics.ts";
+import type { Parts } from "./context.ts";
+import { coreKinds } from "./core-kinds.ts";
+import { failure, notFound } from "./failure.ts";
+import { type ApiKind, resourceOf } from "./kind.ts";
+import type { Pace } from "./pace.ts";
+import { selected } from "./read.ts";
+import type { ResourceRequest } from "./request.ts";
+import { selectorOf } from "./selectors.ts";
 
 export interface ComputedParts extends Parts {
   readonly machine: RateMeter;

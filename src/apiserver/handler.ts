@@ -2,7 +2,7 @@
 import { createInflow, FairleadError, type Inflow, isRecord, type Overload } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { asKind, parseBody } from "./body.ts";
-import { type ComputedParts, computedObjects, isComputed } from "./computed/answer.ts";
+import { type ComputedParts, computedObjects, isComputed } from "./computed-objects.ts";
 import type { WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, isTold, type Status, statusOf } from "./failure.ts";

@@ -3,7 +3,6 @@ import { request as httpRequest } from "node:http";
 import { isRecord, parseJson, readList, readNumber, readText } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { textAt } from "../access.ts";
-import type { Parts } from "../context.ts";
 import { podMetricsKind } from "./kinds.ts";
 import { measured } from "./measured.ts";
 import { usageOf } from "./quantity.ts";
@@ -13,7 +12,13 @@ const atOnce = 32;
 const answerMs = 5_000;
 const maxAnswer = 64 * 1024;
 
-export async function podMetrics(parts: Parts, pods: readonly KubeObject[]): Promise<readonly KubeObject[]> {
+interface PodMetricsParts {
+  /** The socket of whoever runs the Pod with this uid; undefined where nobody can run any. */
+  readonly podSocket: (uid: string) => string | undefined;
+  readonly now: () => Date;
+}
+
+export async function podMetrics(parts: PodMetricsParts, pods: readonly KubeObject[]): Promise<readonly KubeObject[]> {
   const running = pods.filter((pod) => textAt(pod, "status", "phase") === "Running");
   const out: KubeObject[] = [];
   for (let i = 0; i < running.length; i += atOnce) {
@@ -24,7 +29,7 @@ export async function podMetrics(parts: Parts, pods: readonly KubeObject[]): Pro
 }
 
 /** Undefined where nobody here runs it. */
-async function metricsOf(parts: Parts, pod: KubeObject): Promise<KubeObject | undefined> {
+async function metricsOf(parts: PodMetricsParts, pod: KubeObject): Promise<KubeObject | undefined> {
   const socketPath = parts.podSocket(pod.metadata.uid ?? "");
   const answer = socketPath === undefined ? undefined : await askUsage(socketPath);
   if (!isRecord(answer)) return undefined;

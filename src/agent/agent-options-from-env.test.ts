@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../lib/index.ts";
-import type { AgentMachine } from "./agent-options.ts";
+import type { AgentMachine } from "./agent-machine.ts";
 import { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 import { envoyArguments } from "./envoy/process.ts";
 

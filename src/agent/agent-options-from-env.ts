@@ -10,7 +10,8 @@ import {
   reportIntervalMs,
 } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
-import type { AgentMachine, AgentOptions, GrpcPlace } from "./agent-options.ts";
+import type { AgentMachine } from "./agent-machine.ts";
+import type { AgentOptions, GrpcPlace } from "./agent-options.ts";
 import { parseAppMetrics } from "./app-metrics.ts";
 import { parseAppProbes } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";

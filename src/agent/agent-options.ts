@@ -1,8 +1,4 @@
-/** What an agent needs to know, whole, and the machine it is read from. */
-import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { hostname, networkInterfaces } from "node:os";
-import { resolve } from "node:path";
+/** What an agent needs to know, whole. */
 import type { Logger, Overload, SilenceLimits } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
@@ -11,7 +7,6 @@ import type { AppMetrics } from "./app-metrics.ts";
 import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
-import { livingEnvoy } from "./envoy/record.ts";
 import type { WasmOptions } from "./wasm/remote-modules.ts";
 
 export interface AgentOptions {
@@ -93,40 +88,4 @@ export interface Endpoint {
   readonly rootFile: string;
   /** Undefined goes by the target's own name. */
   readonly serverName: string | undefined;
-}
-
-/** What the agent finds on its machine; handed in. */
-export interface AgentMachine {
-  readonly workDir: string;
-  readonly hostname: string;
-  readonly addresses: readonly string[];
-  /** The text of a file, from the working folder on; undefined where there is none. */
-  readonly readFile: (path: string) => string | undefined;
-  /** Part of a path that nobody can guess. */
-  readonly secretName: string;
-  readonly now: () => Date;
-  readonly random: () => number;
-  readonly log: Logger;
-}
-
-export function readAgentMachine(workDir: string, log: Logger): AgentMachine {
-  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const usable = interfaces.filter((entry) => !entry.internal && !entry.address.startsWith("fe80"));
-  return {
-    workDir,
-    hostname: hostname(),
-    addresses: usable.map((entry) => entry.address),
-    readFile(path) {
-      try {
-        return readFileSync(resolve(workDir, path), "utf8");
-      } catch {
-        return undefined;
-      }
-    },
-    // An Envoy that is there knows its sockets by the name of the agent before.
-    secretName: livingEnvoy(workDir)?.sockets ?? randomBytes(8).toString("hex"),
-    now: () => new Date(),
-    random: Math.random,
-    log,
-  };
 }

@@ -1,5 +1,6 @@
 export { type Agent, createAgent } from "./agent.ts";
-export { type AgentMachine, type AgentOptions, readAgentMachine } from "./agent-options.ts";
+export { type AgentMachine, readAgentMachine } from "./agent-machine.ts";
+export type { AgentOptions } from "./agent-options.ts";
 export { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 export { buildBootstrap } from "./bootstrap/bootstrap.ts";
 export type { BootstrapOptions } from "./bootstrap/context.ts";

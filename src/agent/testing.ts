@@ -25,7 +25,8 @@ import { createLogger, silentLogger } from "../lib/index.ts";
 import { types } from "../model/index.ts";
 import { bidi, createRpcServer, protoMethod, RpcError, type RpcServer, status } from "../rpc/index.ts";
 import { createAgent } from "./agent.ts";
-import { type AgentOptions, readAgentMachine } from "./agent-options.ts";
+import { readAgentMachine } from "./agent-machine.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 import { livingEnvoy } from "./envoy/record.ts";
 

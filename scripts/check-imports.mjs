@@ -1,5 +1,6 @@
 // Checks the import table of ARCHITECTURE.md against the sources with dependency-cruiser: rooms import only what the
-// table allows and only through `index.ts`, and nothing imports in a circle, neither files nor the folders of a room.
+// table allows and only through `index.ts`, and nothing imports in a circle, neither files nor the folders of a room with
+// the files beside them.
 // `check-imports.mjs ROOT` does so for another tree.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,9 +52,8 @@ const sources = readdirSync("src", { recursive: true }).filter(
   (f) => /\.tsx?$/.test(f) && !f.endsWith(".d.ts") && !f.startsWith("gen/"),
 ).length;
 const read = modules.filter((m) => m.source.startsWith("src/") && /\.tsx?$/.test(m.source)).length;
-// Files above the folders of a room may import any of them.
 const rings = rooms.filter((room) => room !== "gen").flatMap((room) => folderRings(room));
-for (const ring of rings) console.error(`folders in a circle: ${ring.join(" -> ")}`);
+for (const ring of rings) console.error(`in a circle: ${ring.join(" -> ")}`);
 // A parser that understands nothing reads nothing and would pass.
 if (read < sources) throw new Error(`dependency-cruiser read ${read} of ${sources} sources`);
 for (const v of summary.violations)
@@ -61,14 +61,14 @@ for (const v of summary.violations)
 console.error(`import table: ${read} sources, ${summary.violations.length} violations`);
 process.exitCode = summary.violations.length + rings.length === 0 ? 0 : 1;
 
-/** Each circle once, by the first folder that is met on it: of folders beside each other, at any depth of a room. */
+/** Each circle once, by the first part that is met on it: of folders and files beside each other, at any depth of a room. */
 function folderRings(room) {
   const beside = new Map();
   for (const { source, dependencies } of modules) {
-    if (!source.startsWith(`src/${room}/`) || /\.test\.tsx?$/.test(source)) continue;
+    if (!source.startsWith(`src/${room}/`) || new RegExp(isTest).test(source)) continue;
     for (const { resolved } of dependencies) {
       const [parent, from, to] = parting(source, resolved);
-      if (!parent?.startsWith(`src/${room}`) || !from || !to) continue;
+      if (!`${parent}/`.startsWith(`src/${room}/`)) continue;
       const imports = beside.get(parent) ?? new Map();
       beside.set(parent, imports.set(from, (imports.get(from) ?? new Set()).add(to)));
     }
@@ -78,24 +78,23 @@ function folderRings(room) {
   );
 }
 
-/** The folder that two files have in common, and below it the folder of each; none where a file is in it directly. */
+/** The folder that two files have in common, and of each what is directly in it: a folder, or the file itself. */
 function parting(from, to) {
   const [a, b] = [from.split("/"), to.split("/")];
   const at = a.findIndex((part, i) => part !== b[i]);
-  const folder = (parts) => (at < parts.length - 1 ? parts[at] : undefined);
-  return at < 0 ? [] : [a.slice(0, at).join("/"), folder(a), folder(b)];
+  return at < 0 ? [] : [a.slice(0, at).join("/"), a[at], b[at]];
 }
 
 function ringsOf(imports) {
   const rings = [];
   const done = new Set();
-  const walk = (folder, path) => {
-    const at = path.indexOf(folder);
-    if (at >= 0) rings.push([...path.slice(at), folder]);
-    if (at >= 0 || done.has(folder)) return;
-    for (const next of imports.get(folder) ?? []) walk(next, [...path, folder]);
-    done.add(folder);
+  const walk = (part, path) => {
+    const at = path.indexOf(part);
+    if (at >= 0) rings.push([...path.slice(at), part]);
+    if (at >= 0 || done.has(part)) return;
+    for (const next of imports.get(part) ?? []) walk(next, [...path, part]);
+    done.add(part);
   };
-  for (const folder of imports.keys()) walk(folder, []);
+  for (const part of imports.keys()) walk(part, []);
   return rings;
 }

@@ -75,7 +75,26 @@ test.each<[what: string, more: Files, said: string]>([
       "src/shop/store/box.ts": word,
       "src/shop/store/sign.ts": 'export { price } from "../desk/price.ts";\n',
     },
-    "folders in a circle: src/shop/desk -> src/shop/store -> src/shop/desk",
+    "in a circle: src/shop/desk -> src/shop/store -> src/shop/desk",
+  ],
+  [
+    "a folder and a file beside it do, by other files",
+    {
+      "src/shop/bell.ts": uses("./desk/box.ts"),
+      "src/shop/desk/box.ts": word,
+      "src/shop/desk/sign.ts": 'export { also } from "../bell.ts";\n',
+    },
+    "in a circle: src/shop/bell.ts -> src/shop/desk -> src/shop/bell.ts",
+  ],
+  [
+    "a folder, a file beside it and another folder do",
+    {
+      "src/shop/desk/bell.ts": uses("../bell.ts"),
+      "src/shop/bell.ts": uses("./store/box.ts"),
+      "src/shop/store/box.ts": word,
+      "src/shop/store/sign.ts": 'export { price } from "../desk/price.ts";\n',
+    },
+    "in a circle: src/shop/bell.ts -> src/shop/store -> src/shop/desk -> src/shop/bell.ts",
   ],
   ["a room has no row in the table", { "src/yard/index.ts": word }, "ARCHITECTURE.md has no row for the room yard"],
 ])("it fails where %s", (_, more, said) => {

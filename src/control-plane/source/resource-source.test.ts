@@ -311,6 +311,39 @@ test("what another class has only begun is gone through as well", () => {
   expect([...(begun ?? [])].length).toBeLessThan(20);
 });
 
+const namespaces = Array.from({ length: 8 }, (_, i) => `ns${i}`);
+
+test.each([1, 5, 8])(
+  "a change that comes when %i of 8 classes have one before is told once to those that have neither",
+  async (first) => {
+    const { source, service } = start();
+    /** By namespace, which of the services a proxy had whenever it was told. */
+    const told = new Map<string, string[][]>(namespaces.map((namespace) => [namespace, []]));
+    let count = 0;
+    for (const namespace of namespaces) {
+      const session: ProxySession = source.connect({ ...node("x"), metadata: { NAMESPACE: namespace } }, undefined, () => {
+        const clusters = session.all(types.cluster);
+        told
+          .get(namespace)
+          ?.push(["s1", "s2"].filter((name) => clusters.get(`outbound|80||${name}.default.svc.${domain}`)));
+        if (++count === first) service("s2");
+      });
+      await session.ready;
+      session.all(types.cluster);
+    }
+    await source.flush();
+    expect([count, source.classes]).toEqual([0, namespaces.length]);
+    service("s1");
+    await source.flush();
+    const all = [...told.values()];
+    expect(all.filter((times) => times.length === 2)).toEqual(
+      Array.from({ length: first }, () => [["s1"], ["s1", "s2"]]),
+    );
+    expect(all.filter((times) => times.length === 1)).toEqual(Array.from({ length: 8 - first }, () => [["s1", "s2"]]));
+    expect(count).toBe(namespaces.length + first);
+  },
+);
+
 describe("names that proxies ask for beyond their sets", () => {
   const names = Array.from({ length: 50 }, (_, i) => `gone-${i}.default.svc.cluster.local:9000`);
   const ask = (session: ProxySession): void => {

@@ -47,8 +47,16 @@ const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregate
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
 const envoyVersion = { case: "userAgentVersion", value: "1.40.0" } as const;
 const maxLost = 20;
+const noBytes = new Uint8Array(0);
 const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
 const allTypes = [...wildcards, ...namedTypes];
+
+/** A response in short: of a state of the world that is sent whole, only what is another than what is held. */
+export interface Heard {
+  readonly type: ResourceType;
+  readonly came: readonly string[];
+  readonly gone: readonly string[];
+}
 
 /** What may go wrong on a stream. */
 export interface Troubles {
@@ -58,7 +66,7 @@ export interface Troubles {
   refuses(type: ResourceType, name: string, bytes: Uint8Array): boolean;
 }
 
-const noTroubles: Troubles = { isLost: () => false, refuses: () => false };
+export const noTroubles: Troubles = { isLost: () => false, refuses: () => false };
 
 interface Held {
   readonly resources: Map<ResourceType, Map<string, Uint8Array>>;
@@ -89,6 +97,7 @@ export async function openStream(
   variant: Variant,
   referrer: Referrer,
   troubles: Troubles = noTroubles,
+  hears: (response: Heard) => void = () => {},
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
   const held = createHeld(troubles.refuses);
@@ -104,7 +113,7 @@ export async function openStream(
     const stop = new AbortController();
     const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
     const run = variant === "sotw" ? runSotw : runDelta;
-    run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell, loses }).catch((error: unknown) => {
+    run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell, loses, hears }).catch((error: unknown) => {
       if (stop.signal.aborted) return;
       // On a machine that is too busy to answer a ping in time streams are lost, and proxies come back.
       if (lost++ < maxLost) running = begin();
@@ -156,9 +165,10 @@ interface Run {
   readonly tell: () => void;
   /** Whether the stream is lost now. */
   readonly loses: () => boolean;
+  readonly hears: (response: Heard) => void;
 }
 
-async function runDelta({ rpc, options, node, held, referrer, tell, loses }: Run): Promise<void> {
+async function runDelta({ rpc, options, node, held, referrer, tell, loses, hears }: Run): Promise<void> {
   const stream = await rpc.stream(deltaMethod, options);
   const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void => {
     const request: DeltaDiscoveryRequest = create(DeltaDiscoveryRequestSchema, init);
@@ -170,6 +180,7 @@ async function runDelta({ rpc, options, node, held, referrer, tell, loses }: Run
   for await (const response of stream.messages) {
     if (options.signal.aborted) return;
     const type = response.typeUrl as ResourceType;
+    hears({ type, came: response.resources.map(({ name }) => name), gone: response.removedResources });
     const refused = held.refusing.judge(type, named(response));
     if (response.typeUrl === virtualHostType) takeHosts(held, response);
     else if (refused.size === 0) take(held, response, referrer);
@@ -281,7 +292,7 @@ function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscov
   for (const name of removedResources) hosts.remove(name);
 }
 
-async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promise<void> {
+async function runSotw({ rpc, options, node, held, referrer, tell, hears }: Run): Promise<void> {
   const stream = await rpc.stream(sotwMethod, options);
   const last = new Map<ResourceType, { readonly versionInfo: string; readonly responseNonce: string }>();
   const send = (
@@ -303,6 +314,7 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     const type = response.typeUrl as ResourceType;
     const { nonce: responseNonce } = response;
     const resources = response.resources.map(({ value }) => [referrer.name(type, value), value] as const);
+    hears({ type, ...differing(held, type, resources) });
     const refused = held.refusing.judge(type, resources);
     takeAll(held, type, resources, refused);
     // What was refused is answered with the version of what was taken before.
@@ -313,6 +325,16 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     for (const { of } of followed) if (of !== type) send(of);
     tell();
   }
+}
+
+function differing({ resources: all }: Held, type: ResourceType, coming: Coming): Pick<Heard, "came" | "gone"> {
+  if (!wildcards.includes(type)) return { came: coming.map(([name]) => name), gone: [] };
+  const mine = all.get(type) ?? new Map<string, Uint8Array>();
+  const names = new Set(coming.map(([name]) => name));
+  return {
+    came: coming.flatMap(([name, bytes]) => (Buffer.compare(mine.get(name) ?? noBytes, bytes) === 0 ? [] : [name])),
+    gone: [...mine.keys()].filter((name) => !names.has(name)),
+  };
 }
 
 /** Of clusters and listeners what is not there goes, and what is refused stays as it was. */

@@ -13,7 +13,7 @@ import {
 } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
 import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
 import { readRecord, readText } from "../../src/lib/index.ts";
-import { types } from "../../src/model/index.ts";
+import { type ResourceType, types } from "../../src/model/index.ts";
 import { messageChunks } from "../../src/rpc/frame.ts";
 import { createRpcClient } from "../../src/rpc/index.ts";
 import { deltaMethod } from "../../src/xds/index.ts";
@@ -73,28 +73,33 @@ const slice = (name: string, address: string) => ({
   ports: [{ name: "http", port: 8080, protocol: "TCP" }],
 });
 
-async function follow(port: number, name: string): Promise<() => Promise<DeltaDiscoveryResponse>> {
+/** Endpoints of a service, where nothing else is asked for. */
+async function follow(
+  port: number,
+  name: string,
+  typeUrl: ResourceType = types.endpoint,
+  resource = "outbound|80||a.default.svc.cluster.local",
+): Promise<() => Promise<DeltaDiscoveryResponse>> {
   const client = createRpcClient({ target: { host: "127.0.0.1", port } });
   open.push(() => client.close());
   const stream = await client.stream(deltaMethod);
-  const cluster = "outbound|80||a.default.svc.cluster.local";
   await stream.send(
     create(DeltaDiscoveryRequestSchema, {
       node: { id: `sidecar~10.0.0.9~${name}.default~default.svc.cluster.local` },
-      typeUrl: types.endpoint,
-      resourceNamesSubscribe: [cluster],
+      typeUrl,
+      resourceNamesSubscribe: [resource],
     }),
   );
   return async () => {
     const { done, value } = await stream.messages.next();
     if (done) throw new Error("the stream has ended");
-    await stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl: types.endpoint, responseNonce: value.nonce }));
+    await stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl, responseNonce: value.nonce }));
     return value;
   };
 }
 
-const holds = (response: DeltaDiscoveryResponse, address: string): boolean =>
-  response.resources.some(({ resource }) => Buffer.from(resource?.value ?? []).includes(address));
+const holds = (response: DeltaDiscoveryResponse, text: string): boolean =>
+  response.resources.some(({ resource }) => Buffer.from(resource?.value ?? []).includes(text));
 
 test("PILOT_ENABLE_EDS_DEBOUNCE=false: endpoints do not wait for a quiet time, with PILOT_PUSH_THROTTLE=1 neither", async () => {
   const api = await startApi();
@@ -112,6 +117,38 @@ test("PILOT_ENABLE_EDS_DEBOUNCE=false: endpoints do not wait for a quiet time, w
   for (const next of proxies) expect(holds(await next(), "10.0.0.1")).toBe(true);
   await admin.raw("PUT", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/a", slice("a", "10.0.0.2"));
   for (const next of proxies) expect(holds(await next(), "10.0.0.2")).toBe(true);
+});
+
+test("PILOT_DEBOUNCE_AFTER is how long a change waits for others; a forced push does not wait", async () => {
+  const api = await startApi();
+  open.push(() => api.close());
+  const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  open.push(() => admin.close());
+  await service(admin, "a");
+  const soonMs = 500;
+  const start = async (after: string) => {
+    const { grpc, monitoring } = await startDiscovery(api, { PILOT_DEBOUNCE_AFTER: after, PILOT_DEBOUNCE_MAX: "1h" });
+    const next = await follow(grpc, "x", types.route, "80");
+    expect(holds(await next(), "added.example.com")).toBe(false);
+    return { monitoring, told: next() };
+  };
+  const [late, soon] = [await start("1h"), await start(`${soonMs}ms`)];
+  let isLateTold = false;
+  void late.told.then(() => {
+    isLateTold = true;
+  });
+  const startedMs = performance.now();
+  await admin.raw("POST", "/apis/networking.istio.io/v1/namespaces/default/virtualservices", {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "v", namespace: "default" } },
+    spec: { hosts: ["added.example.com"], http: [{ route: [{ destination: { host: "a" } }] }] },
+  });
+  expect(holds(await soon.told, "added.example.com")).toBe(true);
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(soonMs);
+  expect(isLateTold).toBe(false);
+  await expect.poll(() => scraped(late.monitoring, "pilot_virt_services")).toBe(1);
+  expect(isLateTold).toBe(false);
+  await fetch(`http://127.0.0.1:${late.monitoring}/debug/adsz?push=true`);
+  expect(holds(await late.told, "added.example.com")).toBe(true);
 });
 
 test("PILOT_DEBOUNCE_MAX ends the wait for a quiet time that steady changes would never let come", async () => {

@@ -91,22 +91,53 @@ test("endpoints whose Pods are not known are told while they wait, and counted w
   measureModel(metrics, { graph, registry, objects, resources: { withoutService: 0 }, mesh, settings });
   const told = async () => {
     const text = await metrics.text();
-    const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
-    return { pending: of("pilot_k8s_endpoints_pending_pod"), met: of("pilot_k8s_endpoints_with_no_pods") };
+    return ["pilot_k8s_endpoints_pending_pod", "pilot_k8s_endpoints_with_no_pods"].map(
+      (name) => new RegExp(`^${name} \\d+$`, "m").exec(text)?.[0],
+    );
   };
-  expect(await told()).toEqual({ pending: 1, met: 1 });
+  expect(await told()).toEqual(["pilot_k8s_endpoints_pending_pod 1", "pilot_k8s_endpoints_with_no_pods 1"]);
   // The same address behind another Service.
   api.apply([slice("b", endpoint("here", true))]);
-  expect(await told()).toEqual({ pending: 1, met: 2 });
+  expect(await told()).toEqual(["pilot_k8s_endpoints_pending_pod 1", "pilot_k8s_endpoints_with_no_pods 2"]);
   expect(registry.endpoints("default/a.default.svc.cluster.local")).toEqual([]);
   api.apply([pod]);
-  expect(await told()).toEqual({ pending: 0, met: 2 });
+  expect(await told()).toEqual(["pilot_k8s_endpoints_pending_pod 0", "pilot_k8s_endpoints_with_no_pods 2"]);
   // A Pod that goes before its endpoints is nothing out of the ordinary.
   api.remove(pod);
-  expect(await told()).toEqual({ pending: 1, met: 2 });
+  expect(await told()).toEqual(["pilot_k8s_endpoints_pending_pod 1", "pilot_k8s_endpoints_with_no_pods 2"]);
   api.remove(slice("a"));
   api.remove(slice("b"));
-  expect(await told()).toEqual({ pending: 0, met: 2 });
+  expect(await told()).toEqual(["pilot_k8s_endpoints_pending_pod 0", "pilot_k8s_endpoints_with_no_pods 2"]);
+});
+
+test("a host that is looked up by its workloads' names and has none is a cluster without endpoints, for each port", async () => {
+  const graph = createGraph();
+  const entry: KubeObject = {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "ServiceEntry", metadata: { name: "db", namespace: "default" } },
+    spec: {
+      hosts: ["db.example.com"],
+      resolution: "DNS",
+      ports: [
+        { number: 3306, name: "mysql", protocol: "TCP" },
+        { number: 80, name: "http", protocol: "HTTP" },
+      ],
+      workloadSelector: { labels: { app: "db" } },
+    },
+  };
+  const api = createMemorySource({ graph, objects: [entry] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const stages = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  measureModel(metrics, { ...stages, graph, objects, resources: { withoutService: 0 } });
+  expect(await metrics.text()).toMatch(/^pilot_dns_cluster_without_endpoints 2$/m);
+  api.apply([
+    {
+      ...{ apiVersion: "networking.istio.io/v1", kind: "WorkloadEntry", metadata: { name: "w", namespace: "default" } },
+      spec: { address: "w.example.com", labels: { app: "db" } },
+    },
+  ]);
+  expect(await metrics.text()).toMatch(/^pilot_dns_cluster_without_endpoints 0$/m);
 });
 
 test("slices that discoverySelectors leave out wait for nothing", async () => {

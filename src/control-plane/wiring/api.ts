@@ -13,6 +13,11 @@ import type { DiscoveryOptions } from "../discovery-options.ts";
 import { measureQueues, type QueueMeters } from "../queue-metrics.ts";
 import { type WatchedObjects, watchObjects } from "../watched-kinds.ts";
 
+export type ApiOptions = Pick<
+  DiscoveryOptions,
+  "access" | "cluster" | "identity" | "namespace" | "log" | "now" | "random" | "overload"
+>;
+
 export interface Api {
   readonly graph: Graph;
   readonly client: KubeClient;
@@ -23,7 +28,7 @@ export interface Api {
   close(): void;
 }
 
-export function followApi(options: DiscoveryOptions, metrics: Metrics): Api {
+export function followApi(options: ApiOptions, metrics: Metrics): Api {
   const { log, now, random } = options;
   const graph = createGraph({
     onFault(what, error) {
@@ -57,7 +62,7 @@ export function followApi(options: DiscoveryOptions, metrics: Metrics): Api {
 }
 
 /** As Events of this Pod. */
-function tellShortages({ overload, identity, namespace }: DiscoveryOptions, recorder: EventRecorder): void {
+function tellShortages({ overload, identity, namespace }: ApiOptions, recorder: EventRecorder): void {
   const self = { apiVersion: "v1", kind: "Pod", metadata: { name: identity, namespace } };
   overload?.onBegin((cause, message) => {
     const reason = cause === "memory" ? "MemoryPressure" : "DescriptorPressure";

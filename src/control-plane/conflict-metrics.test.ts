@@ -46,33 +46,31 @@ test("objects that get in each other's way are counted as they come and go", asy
     ...configs,
     classes: () => classes,
   });
-  const told = async (): Promise<readonly string[]> => {
-    const text = await metrics.text();
-    return [
-      "pilot_vservice_dup_domain",
-      "pilot_destrule_subsets",
-      "pilot_conflict_outbound_listener_tcp_over_current_tcp",
-      "pilot_conflict_inbound_listener",
-      "pilot_duplicate_envoy_clusters",
-    ].map((name) => new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? "none");
-  };
-  expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
+  /** Those that are not zero. */
+  const told = async (): Promise<readonly string[]> =>
+    (await metrics.text()).split("\n").filter((line) => /^pilot_\w+ [^0]/.test(line));
+  expect(await told()).toEqual([]);
   api.apply([route("a", "web"), route("b", "web.default.svc.cluster.local", "c.example.com"), rule("a", "v1", "v2")]);
   api.apply([rule("b", "v2"), entry("one", "TCP"), entry("two", "TCP"), entry("three", "HTTP")]);
   classes = [{ targets: [target("web", "http"), target("other", "tcp")] }];
-  expect(await told()).toEqual(["1", "1", "1", "1", "0"]);
+  expect((await told()).toSorted()).toEqual([
+    "pilot_conflict_inbound_listener 1",
+    "pilot_conflict_outbound_listener_tcp_over_current_tcp 1",
+    "pilot_destrule_subsets 1",
+    "pilot_vservice_dup_domain 1",
+  ]);
   api.remove(route("b"));
   api.apply([rule("b", "v3")]);
   api.remove(entry("two", "TCP"));
   classes = [];
-  expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
+  expect(await told()).toEqual([]);
 
   const { entries } = graph;
   const many = Array.from({ length: 1_000 }, (_, i) => `h${i}.example.com`);
   api.apply([route("many", ...many)]);
   expect(graph.entries - entries).toBeLessThan(50);
   api.apply([route("other", ...many.slice(500))]);
-  expect(await told()).toEqual(["500", "0", "0", "0", "0"]);
+  expect(await told()).toEqual(["pilot_vservice_dup_domain 500"]);
 });
 
 test.each([

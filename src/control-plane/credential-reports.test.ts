@@ -110,6 +110,8 @@ test("what proxies are to be given and cannot use is counted and told; a new Sec
   expect(await replace(good)).toContain(certificate);
   expect(await figures()).toEqual({ errors: 3, states: "good", leftDays: 90 });
   expect(await metrics.text()).toMatch(/^fairlead_credential_expiry_seconds 77\d{5}/m);
+  expect(await metrics.text()).toMatch(/^fairlead_credentials\{state="good"\} 1$/m);
+  expect(await metrics.text()).toMatch(/^pilot_sds_certificate_errors_total 3$/m);
 
   aheadMs = 85 * day;
   expect(await figures()).toMatchObject({ errors: 3, states: "expiring", leftDays: 5 });

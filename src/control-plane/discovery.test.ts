@@ -8,6 +8,7 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { Edge_Protocol, Edge_Side } from "../gen/fairlead/traffic_pb.js";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../gen/istio/auth_pb.js";
 import { kubeKinds, requestToken } from "../kube/index.ts";
 import {
@@ -24,11 +25,13 @@ import { type KubeObject, types } from "../model/index.ts";
 import { metricNames, sampleLabels } from "../ops/index.ts";
 import { createCsr, generateKey } from "../pki/index.ts";
 import { createRpcClient, protoMethod } from "../rpc/index.ts";
+import { requests } from "../traffic/testing.ts";
 import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import type { Discovery } from "./discovery.ts";
 import { type Answers, allowSecrets, connectProxy, scrape, startPlane } from "./testing.ts";
-import { rareMetrics } from "./testing-rare-metrics.ts";
+import { chanceMetrics, rareMetrics, zeroMetrics } from "./testing-rare-metrics.ts";
+import { startAgents } from "./traffic/testing.ts";
 import { watchedKind } from "./watched-kinds.ts";
 
 const istio = "networking.istio.io";
@@ -60,6 +63,8 @@ const failingOn = (text: string): Logger => ({
 describe("the control plane on an API", () => {
   let world: ControlledApi;
   let plane: Discovery;
+  /** Of the processor, when it is looked next what time it is. */
+  let holdUpMs = 0;
 
   beforeAll(async () => {
     world = await startControlledApi();
@@ -73,6 +78,12 @@ describe("the control plane on an API", () => {
       }),
       analysis: true,
       log: failingOn("faulty"),
+      now() {
+        const usedMs = (): number => process.threadCpuUsage().user / 1000;
+        for (const endMs = usedMs() + holdUpMs; usedMs() < endMs; );
+        holdUpMs = 0;
+        return new Date();
+      },
     });
   });
   afterAll(async () => {
@@ -417,7 +428,27 @@ describe("the control plane on an API", () => {
     expect(told).toMatch(/^citadel_server_csr_sign_err_count\{error="CSR_ERROR"\} 1$/m);
   });
 
-  test("a busy control plane exports every metric that is declared, but for the rare ones", async () => {
+  test("a request that holds up all others is counted", async () => {
+    expect(await scrape(plane)).toMatch(/^fairlead_long_turns_total \d+$/m);
+    // Something else may look first.
+    const afterOne = async (): Promise<string> => {
+      holdUpMs = 150;
+      const proxy = await connectProxy(plane, "slow.default", []);
+      await expect.poll(() => proxy.responses.get("Cluster")).toBe(1);
+      proxy.close();
+      return scrape(plane);
+    };
+    await expect.poll(afterOne).toMatch(/^fairlead_long_turns_total [1-9]/m);
+  });
+
+  test("a busy control plane has a value for every metric that is declared, but for the rare ones", async () => {
+    // So many names of nobody known that some are counted together.
+    const edges = Array.from({ length: 300 }, (_, i) => ({
+      ...{ side: Edge_Side.SOURCE, protocol: Edge_Protocol.HTTP, counts: requests(1) },
+      peer: { namespace: "default", workload: `w${i}`, app: "w", version: "v1" },
+    }));
+    const agents = await startAgents(world);
+    await agents.report(plane, "told", "default", edges);
     const rpc = createRpcClient({ target: plane.addresses.grpc });
     const stream = await rpc.stream(deltaMethod);
     const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): Promise<void> =>
@@ -454,9 +485,12 @@ describe("the control plane on an API", () => {
     const told = await scrape(plane);
     rpc.close();
     refuses.close();
-    const missing = metricNames.filter((name) => !new RegExp(`^${name}(_count)?[ {]`, "m").test(told));
-    // Neither more nor less: what is told here is no exception.
-    expect(missing.toSorted()).toEqual([...rareMetrics.keys()].toSorted());
+    agents.close();
+    const silent = metricNames.filter((name) => !new RegExp(`^${name}(_count)?(\\{.*\\})? (?!0$)`, "m").test(told));
+    // Neither more nor less: what has a value here is no exception.
+    expect(silent.filter((name) => !chanceMetrics.has(name)).toSorted()).toEqual(
+      [...rareMetrics.keys(), ...zeroMetrics.keys()].toSorted(),
+    );
     const samples = [...told.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)];
     for (const [, name = "", labels = ""] of samples)
       expect([...labels.matchAll(/(\w+)="/g)].map(([, label]) => label).toSorted(), `labels of ${name}`).toEqual(

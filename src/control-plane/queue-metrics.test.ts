@@ -14,7 +14,7 @@ function start(work: (key: string) => Promise<void>) {
     return { stop, queue: runKeyedWork({ ...options, meter: queues("ours") }) };
   };
   const told = async (name: string): Promise<string | undefined> =>
-    new RegExp(`^pilot_worker_queue_${name}{queueID="ours"} (\\S+)$`, "m").exec(await metrics.text())?.[1];
+    new RegExp(`^${name}{queueID="ours"} (\\S+)$`, "m").exec(await metrics.text())?.[1];
   return { run, told };
 }
 
@@ -27,16 +27,18 @@ test("a queue tells how many keys wait, how long they have waited, and how long 
   const { queue } = run();
   for (const key of ["slow", "a", "b", "a"]) queue.due(key);
   await begun.promise;
-  expect([await told("depth"), await told("latency_count"), await told("duration_count")]).toEqual([
-    "2",
-    "1",
-    undefined,
-  ]);
+  expect([
+    await told("pilot_worker_queue_depth"),
+    await told("pilot_worker_queue_latency_count"),
+    await told("pilot_worker_queue_duration_count"),
+  ]).toEqual(["2", "1", undefined]);
   end.resolve();
-  await expect.poll(() => told("duration_count")).toBe("3");
-  expect([await told("depth"), await told("latency_count")]).toEqual(["0", "3"]);
+  await expect.poll(() => told("pilot_worker_queue_duration_count")).toBe("3");
+  expect([await told("pilot_worker_queue_depth"), await told("pilot_worker_queue_latency_count")]).toEqual(["0", "3"]);
   // Both others have waited for the slow one.
-  expect(Number(await told("latency_sum"))).toBeGreaterThanOrEqual(Number(await told("duration_sum")) / 2);
+  expect(Number(await told("pilot_worker_queue_latency_sum"))).toBeGreaterThanOrEqual(
+    Number(await told("pilot_worker_queue_duration_sum")) / 2,
+  );
 });
 
 test("what a leader leaves behind does not wait any longer, and the next leader's queue is told instead", async () => {
@@ -48,9 +50,9 @@ test("what a leader leaves behind does not wait any longer, and the next leader'
   const first = run();
   for (const key of ["a", "b", "c"]) first.queue.due(key);
   await begun.promise;
-  expect(await told("depth")).toBe("2");
+  expect(await told("pilot_worker_queue_depth")).toBe("2");
   first.stop.abort();
-  expect(await told("depth")).toBe("0");
+  expect(await told("pilot_worker_queue_depth")).toBe("0");
   run().queue.due("d");
-  expect(await told("depth")).toBe("1");
+  expect(await told("pilot_worker_queue_depth")).toBe("1");
 });

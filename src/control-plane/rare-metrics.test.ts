@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { rareMetrics } from "./testing-rare-metrics.ts";
+import { chanceMetrics, rareMetrics } from "./testing-rare-metrics.ts";
 
 /** A value behind the name, as Prometheus is told it or as the test looks it up; an empty text or a zero is none. */
 const valueOf = (metric: string): RegExp => {
-  const exported = String.raw`(?:\b|\\n)${metric}(?:\\?\{.*?\\?\})? (?:[1-9]|\[1-9\]|\$\{)`;
-  const lookedUp = String.raw`\("${metric}".{0,80}\)\.to(?:Be|Equal)\((?:[1-9]|"[1-9])`;
+  const exported = String.raw`(?:\b|\\n)${metric}(?:\\?\{.*?\\?\})? (?:[1-9]|(?:\\S\*)?\[1-9\]|\$\{)`;
+  const lookedUp = String.raw`[( ]"${metric}".{0,80}\)\.to(?:Be|Equal)\((?:[1-9]|"[1-9])`;
   return new RegExp(`${exported}|${lookedUp}`, "s");
 };
 
@@ -27,10 +27,11 @@ test("a value is expected, not a name", () => {
   for (const line of [
     'expect(counts.get("some_total")).toBe(1);\n',
     String.raw`expect(text).toMatch(/^some_total\{why="this"\} [1-9]/m);`,
+    String.raw`expect(text).toMatch(/^some_total \S*[1-9]/m);`,
   ])
     expect(expectsValue(line, "some_total"), line).toBe(true);
 });
 
-test.each([...rareMetrics])("%s: %s expects a value of it", async (metric, file) => {
+test.each([...rareMetrics, ...chanceMetrics])("%s: %s expects a value of it", async (metric, file) => {
   expect(expectsValue(await readFile(new URL(file, import.meta.url), "utf8"), metric)).toBe(true);
 });

@@ -288,11 +288,10 @@ test.each([1, 2])(
       const session = stick(grpc, name);
       open.push(() => session.destroy());
     }
-    const figure = (name: string) => (): Promise<number> => scraped(monitoring, name);
-    await untilIs(figure("pilot_xds"), 5);
-    const waiting = figure("fairlead_waiting_pushes");
-    await untilIs(waiting, 5 - most);
-    for (let looks = 0; looks < 20; looks++) expect(await waiting()).toBe(5 - most);
+    await untilIs(() => scraped(monitoring, "pilot_xds"), 5);
+    await untilIs(() => scraped(monitoring, "fairlead_waiting_pushes"), 5 - most);
+    for (let looks = 0; looks < 20; looks++)
+      expect(await scraped(monitoring, "fairlead_waiting_pushes")).toBe(5 - most);
     vi.useRealTimers();
   },
 );

@@ -321,13 +321,17 @@ test.each([1, 5, 8])(
     const told = new Map<string, string[][]>(namespaces.map((namespace) => [namespace, []]));
     let count = 0;
     for (const namespace of namespaces) {
-      const session: ProxySession = source.connect({ ...node("x"), metadata: { NAMESPACE: namespace } }, undefined, () => {
-        const clusters = session.all(types.cluster);
-        told
-          .get(namespace)
-          ?.push(["s1", "s2"].filter((name) => clusters.get(`outbound|80||${name}.default.svc.${domain}`)));
-        if (++count === first) service("s2");
-      });
+      const session: ProxySession = source.connect(
+        { ...node("x"), metadata: { NAMESPACE: namespace } },
+        undefined,
+        () => {
+          const clusters = session.all(types.cluster);
+          told
+            .get(namespace)
+            ?.push(["s1", "s2"].filter((name) => clusters.get(`outbound|80||${name}.default.svc.${domain}`)));
+          if (++count === first) service("s2");
+        },
+      );
       await session.ready;
       session.all(types.cluster);
     }

@@ -26,6 +26,7 @@ const shapes: readonly Shape[] = [
   "ipv6",
   "dual",
   "router",
+  "grpc",
   "router",
 ];
 

@@ -19,7 +19,7 @@ import { virtualHostType } from "../../src/xds/type-info.ts";
 import { createHeldHosts, type HeldHosts } from "./held-hosts.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { grpcTypes, namedTypes, type Referrer } from "./references.ts";
-import { type Coming, complaint, createRefusing, type Refusing, takesOthers } from "./refusing.ts";
+import { type Coming, complaint, createRefusing, grpcComplaint, type Refusing, takesOthers } from "./refusing.ts";
 import { createWaiting, type Waiting } from "./waiting.ts";
 import { identityHeader } from "./world.ts";
 
@@ -77,6 +77,7 @@ interface Held {
   readonly resources: Map<ResourceType, Map<string, Uint8Array>>;
   readonly versions: Map<ResourceType, Map<string, string>>;
   readonly asked: Map<ResourceType, ReadonlySet<string>>;
+  readonly isGrpc: boolean;
   /** Types that are asked for by name. */
   readonly named: readonly ResourceType[];
   /** In state of the world, the version that was taken last. */
@@ -88,17 +89,29 @@ interface Held {
   readonly refusing: Refusing;
 }
 
-function createHeld(named: readonly ResourceType[], refuses: Troubles["refuses"]): Held {
+function createHeld(isGrpc: boolean, refuses: Troubles["refuses"]): Held {
   const resources = new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()]));
   const hosts = createHeldHosts((route) => resources.get(types.route)?.has(route) === true);
   const versions = new Map(allTypes.map((type) => [type, new Map<string, string>()]));
   const asked = new Map<ResourceType, ReadonlySet<string>>();
+  const named = isGrpc ? grpcTypes : namedTypes;
   const refusing = createRefusing({
     held: (type, name) => resources.get(type)?.get(name),
     refuses: (type, name, bytes) => isAsked({ asked, named }, type, name) && refuses(type, name, bytes),
   });
   const waiting = createWaiting();
-  return { resources, versions, asked, named, taken: new Map(), goneRoutes: new Set(), hosts, waiting, refusing };
+  return {
+    isGrpc,
+    resources,
+    versions,
+    asked,
+    named,
+    taken: new Map(),
+    goneRoutes: new Set(),
+    hosts,
+    waiting,
+    refusing,
+  };
 }
 
 export async function openStream(
@@ -109,8 +122,9 @@ export async function openStream(
   troubles: Troubles = noTroubles,
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
-  const [named, dials] = variant === "grpc" ? [grpcTypes, proxy.asks?.get(types.listener) ?? []] : [namedTypes, []];
-  const held = createHeld(named, troubles.refuses);
+  const isGrpc = variant === "grpc";
+  const dials = isGrpc ? (proxy.asks?.get(types.listener) ?? []) : [];
+  const held = createHeld(isGrpc, troubles.refuses);
   held.asked.set(types.listener, new Set(dials));
   let news = Promise.withResolvers<void>();
   let end: string | undefined;
@@ -123,7 +137,7 @@ export async function openStream(
     held.refusing.comeBack(held.resources);
     const stop = new AbortController();
     const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
-    const run = variant === "sotw" || variant === "grpc" ? runSotw : runDelta;
+    const run = variant === "sotw" || isGrpc ? runSotw : runDelta;
     run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell, loses }).catch((error: unknown) => {
       if (stop.signal.aborted) return;
       // On a machine that is too busy to answer a ping in time streams are lost, and proxies come back.
@@ -146,7 +160,7 @@ export async function openStream(
   return {
     variant,
     proxy,
-    named,
+    named: held.named,
     dials,
     held: (type) => (type === types.route ? routesOf(held) : (held.resources.get(type) ?? new Map())),
     route(name) {
@@ -224,7 +238,10 @@ interface FirstRequest {
 const asksForClusters = ({ waiting }: Held): boolean => waiting.awaited().size === 0;
 
 const asksForAny = ({ named, asked }: Held, type: ResourceType): boolean =>
-  !named.includes(type) || (asked.get(type)?.size ?? 0) > 0;
+  asksForAll(named, type) || (asked.get(type)?.size ?? 0) > 0;
+
+const asksForAll = (named: readonly ResourceType[], type: ResourceType): boolean =>
+  wholeSets.includes(type) && !named.includes(type);
 
 const isFirstAsked = (held: Held, type: ResourceType): boolean =>
   type === types.cluster ? asksForClusters(held) : asksForAny(held, type);
@@ -334,7 +351,7 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     if (refused.size === 0) held.taken.set(type, response.versionInfo);
     nonces.set(type, response.nonce);
     const followed = followReferences(held, referrer);
-    send(type, complaint(type, refused));
+    send(type, held.isGrpc ? grpcComplaint(refused) : complaint(type, refused));
     for (const { of } of followed) if (of !== type) send(of);
     tell();
   }
@@ -343,7 +360,7 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
 /** Of clusters and listeners what is not there goes, and what is refused stays as it was. */
 function takeAll(held: Held, type: ResourceType, resources: Coming, refused: ReadonlySet<string>): void {
   const mine = held.resources.get(type);
-  if (refused.size > 0 && !takesOthers(type)) return;
+  if (refused.size > 0 && !held.isGrpc && !takesOthers(type)) return;
   const names = new Set(resources.map(([name]) => name));
   if (wholeSets.includes(type)) for (const name of [...(mine?.keys() ?? [])]) if (!names.has(name)) mine?.delete(name);
   for (const [name, bytes] of resources) {
@@ -355,7 +372,7 @@ function takeAll(held: Held, type: ResourceType, resources: Coming, refused: Rea
 
 /** What was let go while it was on its way is not taken. */
 function isAsked({ named, asked }: Pick<Held, "asked" | "named">, type: ResourceType, name: string): boolean {
-  return !named.includes(type) || asked.get(type)?.has(name) === true;
+  return asksForAll(named, type) || asked.get(type)?.has(name) === true;
 }
 
 interface Followed {

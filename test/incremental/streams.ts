@@ -87,7 +87,6 @@ function createTimes(seed: number): Times {
     troubles: (stream, variant) => ({
       isLost: () => !isOver && losses.chance(lossChance),
       refuses(type, name) {
-        if (variant === "grpc") return false;
         // Which version of a route is wanted cannot be told where its hosts come one by one.
         if (!isBad || isOver || (variant === "vhds" && type === types.route)) return false;
         const drawn = Buffer.from(digest(`${seed} ${time} ${stream} ${type} ${name}`)).readUInt32BE();

@@ -352,7 +352,7 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     nonces.set(type, response.nonce);
     const followed = followReferences(held, referrer);
     send(type, held.isGrpc ? grpcComplaint(refused) : complaint(type, refused));
-    for (const { of } of followed) if (of !== type) send(of);
+    for (const of of new Set(followed.map((one) => one.of))) if (of !== type) send(of);
     tell();
   }
 }
@@ -386,6 +386,13 @@ interface Followed {
  * client asks for is for its application to say.
  */
 function followReferences(held: Held, referrer: Referrer): readonly Followed[] {
+  const all: Followed[] = [];
+  // With a route that is let go its clusters go, and with these their endpoints.
+  for (let once = followOnce(held, referrer); once.length > 0; once = followOnce(held, referrer)) all.push(...once);
+  return all;
+}
+
+function followOnce(held: Held, referrer: Referrer): readonly Followed[] {
   const followed = held.named.filter((type) => type !== types.listener);
   const wanted = new Map<ResourceType, Set<string>>(followed.map((type) => [type, new Set()]));
   for (const [type, resources] of held.resources)

@@ -96,7 +96,7 @@ export async function startAgentPlane(objects: readonly KubeObject[], namespace:
       stop.abort();
       await Promise.all(running);
       await server.close();
-      controlPlane.close();
+      await controlPlane.close();
     },
   };
 }

@@ -89,9 +89,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ resources, proxies: stages.likelySidecars, runtime: options.runtime, log: log.scope("render"), signal },
     version: () => graph.version,
   });
-  const given = checkIncremental(plane, resources, {
-    ...{ ...stageOptions, keptEnvoyFilters, fetchKeySets: outside.keySets.fetched },
-  });
+  const freshOptions = { ...stageOptions, keptEnvoyFilters, fetchKeySets: outside.keySets.fetched };
+  const given = checkIncremental(plane, resources, freshOptions, () => xds.ads.progress());
   // And for their agents: who is at the addresses that they ask for.
   const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 

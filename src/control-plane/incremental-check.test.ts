@@ -4,7 +4,7 @@ import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import { type Config, type EnvoyFilterSpec, type KubeObject, types } from "../model/index.ts";
 import { createMetrics } from "../ops/index.ts";
-import type { ProxyNode } from "../xds/index.ts";
+import type { ProxyNode, ProxyProgress } from "../xds/index.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createFreshSource } from "./source/fresh-source.ts";
 import { sourceOf } from "./source/testing-source.ts";
@@ -54,6 +54,7 @@ afterEach(() => {
 async function start(
   knownAfresh: (objects: readonly KubeObject[], api: { apply(objects: KubeObject[]): void }) => readonly KubeObject[],
   onFlush = (): void => {},
+  more: { readonly sample?: number; readonly progress?: () => Iterable<ProxyProgress> } = {},
 ) {
   const graph = createGraph();
   const api = createMemorySource({ graph });
@@ -63,28 +64,34 @@ async function start(
   const source = sourceOf(stages, options);
   const metrics = createMetrics();
   const reports = incrementalReports(metrics, silentLogger);
-  let next = Promise.withResolvers<readonly string[]>();
+  const told: string[] = [];
   const checked = createIncrementalCheck({
     graph,
     source: {
       ...source,
+      get made() {
+        return source.made;
+      },
       async flush() {
         await source.flush();
         onFlush();
       },
     },
+    secondLookMs: 20,
+    ...more,
     fresh: () => createFreshSource(knownAfresh(watched.all(), api), { ...options, keptEnvoyFilters }),
     onChecked: (differences) => {
       reports.onChecked(differences);
-      next.resolve(differences.map(({ type, name }) => `${type} ${name}`));
-      next = Promise.withResolvers();
+      told.push(...differences.map(({ type, name }) => `${type} ${name}`));
     },
-    onFault: (error) => next.reject(error),
+    onFault: (error) => told.push(`${error}`),
     signal: stop.signal,
   });
   checked.connect(node, undefined, () => {}).all(types.cluster);
-  await next.promise;
+  await checked.look();
   return {
+    api,
+    look: checked.look,
     metrics: metrics.text,
     /** A proxy of its own, with more metadata; its names are looked at with the next change. */
     join: (metadata: object) =>
@@ -100,12 +107,19 @@ async function start(
         .rendererOf(node)
         ?.causes(types.cluster, name)
         .map(({ object }) => object)}`,
-    connect: () => checked.connect({ ...node, metadata: { NAMESPACE: "other" } }, undefined, () => {}),
+    connect: (namespace = "other") =>
+      checked.connect(
+        { ...node, id: node.id.replaceAll("default", namespace), metadata: { NAMESPACE: namespace } },
+        undefined,
+        () => {},
+      ),
     /** What was found different after the change. */
     async apply(object: KubeObject): Promise<readonly string[]> {
-      const found = next.promise;
+      await checked.look();
+      told.length = 0;
       api.apply([object]);
-      return await found;
+      await checked.look();
+      return [...told];
     },
   };
 }
@@ -202,4 +216,72 @@ test("the names that an agent resolves are compared where it has asked for them"
   expect(resolving.all(types.nameTable).size).toBe(1);
   const found = await world.apply(service("c"));
   expect(found.filter((one) => one.startsWith(types.nameTable)).length).toBe(1);
+});
+
+const checks = async (world: { metrics(): Promise<string> }): Promise<number> =>
+  Number(/^fairlead_incremental_checks (\d+)$/m.exec(await world.metrics())?.[1] ?? 0);
+
+test("after a change all proxies are looked at, a few at a time", async () => {
+  let isHidden = false;
+  const world = await start(
+    (objects) => objects.filter(({ metadata }) => !isHidden || metadata.name !== "a"),
+    undefined,
+    {
+      sample: 2,
+    },
+  );
+  for (const namespace of ["b", "c", "d", "e"]) world.connect(namespace);
+  await world.look();
+  const before = await checks(world);
+  await world.apply(service("b"));
+  expect(await checks(world)).toBe(before + 3);
+  isHidden = true;
+  const told = await world.apply(service("a"));
+  expect(told.filter((one) => one === `${types.cluster} outbound|9000||${host}`)).toHaveLength(5);
+});
+
+test("where nothing changes, and all were looked at, nothing is compared", async () => {
+  const world = await start((objects) => objects);
+  const before = await checks(world);
+  await world.look();
+  expect(await checks(world)).toBe(before);
+});
+
+test("a mesh that changes during each comparison is compared all the same", async () => {
+  let count = 0;
+  let isMoving = false;
+  const world = await start((objects, api) => {
+    if (isMoving) api.apply([service(`other-${++count}`)]);
+    return objects;
+  });
+  isMoving = true;
+  world.api.apply([service("a")]);
+  const before = await checks(world);
+  await expect.poll(() => checks(world)).toBeGreaterThan(before + 1);
+  expect(count).toBeGreaterThan(1);
+  expect(await world.metrics()).not.toMatch(/^fairlead_incremental_differences/m);
+});
+
+test("what stays outdated while the mesh changes all the time is told", async () => {
+  let count = 0;
+  let isMoving = false;
+  const world = await start((objects, api) => {
+    if (isMoving) api.apply([service(`other-${++count}`)]);
+    return objects.filter(({ metadata }) => metadata.name !== "a");
+  });
+  isMoving = true;
+  world.api.apply([service("a")]);
+  await expect.poll(() => world.metrics(), { timeout: 20_000 }).toMatch(/^fairlead_incremental_differences [1-9]/m);
+});
+
+test("what a stream was sent last is compared, too, where it is in step", async () => {
+  let isBehind = false;
+  const cluster = `${types.cluster} outbound|9000||${host}`;
+  const sent: ProxyProgress["sent"] = (type) =>
+    isBehind && type === types.cluster ? { isAll: true, resources: new Map() } : undefined;
+  const progress = { node, isSettled: () => true, sent } as ProxyProgress;
+  const world = await start((objects) => objects, undefined, { progress: () => [progress] });
+  expect(await world.apply(service("a"))).toEqual([]);
+  isBehind = true;
+  expect(await world.apply(service("b"))).toContain(cluster);
 });

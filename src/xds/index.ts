@@ -12,7 +12,7 @@ export type {
   OtherTypes,
   Proven,
 } from "./server/ads-options.ts";
-export type { Progress, ProxyProgress } from "./server/proxy-progress.ts";
+export type { Progress, ProxyProgress, SentOfType } from "./server/proxy-progress.ts";
 export type { HeldStatus, ProxyStatus, TypeFollower, TypeStatus } from "./server/proxy-status.ts";
 export type { WireResource } from "./server/wire.ts";
 export type { News, ProxyNode, ProxySession, ResourceSource } from "./source.ts";

@@ -49,7 +49,7 @@ describe.skipIf(lacks("root", "envoy"))("a live stock Envoy refuses nothing of",
       expect(controlPlane.ads.status()[0]?.variant).toBe(sotw ? "sotw" : "delta");
     } finally {
       await stop();
-      controlPlane.close();
+      await controlPlane.close();
     }
   });
 });

@@ -47,7 +47,7 @@ describe("the same objects in istiod and here", () => {
   afterAll(async () => {
     client.close();
     await server.close();
-    controlPlane.close();
+    await controlPlane.close();
   });
 
   const cases = Object.entries(asked).flatMap(([who, byType]) => Object.keys(byType).map((type) => ({ who, type })));

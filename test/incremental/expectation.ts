@@ -3,7 +3,7 @@
  * waits for that, it may hold what it had.
  */
 import { bytesOf, envoyTypes, type Resource, type ResourceType, types } from "../../src/model/index.ts";
-import { namedTypes, type Referrer } from "./references.ts";
+import type { Referrer } from "./references.ts";
 import type { StreamClient } from "./stream-client.ts";
 import type { Connected } from "./world.ts";
 
@@ -14,7 +14,7 @@ export type Expected = ReadonlyMap<ResourceType, ReadonlyMap<string, Wanted>>;
 /** What names clusters. */
 const naming: readonly ResourceType[] = [types.listener, types.route];
 
-/** What a proxy asks for that follows every reference, with what there is of it. */
+/** What a proxy asks for that follows every reference, with what there is of it. A gRPC client begins with what it dials. */
 export function expectation(session: Connected, referrer: Referrer, stream: StreamClient): Expected {
   const isExcused = excuses(session, stream);
   const expected = new Map<ResourceType, Map<string, Wanted>>(envoyTypes.map((type) => [type, new Map()]));
@@ -36,10 +36,11 @@ export function expectation(session: Connected, referrer: Referrer, stream: Stre
   };
   const follow = (type: ResourceType, bytes: Uint8Array): void => {
     for (const [to, names] of referrer.of(type, bytes))
-      for (const name of names) expect(to, name, session.get(to, name));
+      if (stream.named.includes(to)) for (const name of names) expect(to, name, session.get(to, name));
   };
   for (const type of envoyTypes)
-    if (!namedTypes.includes(type)) for (const [name, resource] of session.all(type)) expect(type, name, resource);
+    if (!stream.named.includes(type)) for (const [name, resource] of session.all(type)) expect(type, name, resource);
+  for (const name of stream.dials) expect(types.listener, name, session.get(types.listener, name));
   if (stream.refusing.count === 0) return expected;
   for (const type of [types.listener, types.cluster])
     for (const name of stream.held(type).keys())

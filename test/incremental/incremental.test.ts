@@ -15,20 +15,25 @@ import { object, serviceHost } from "./words.ts";
 const { FAIRLEAD_SEED: seed, FAIRLEAD_STEPS: steps = "22" } = process.env;
 // One of each settings: own hosts only, none, a revision, both.
 const seeds = seed === undefined ? [2, 12, 21, 35] : [Number(seed)];
-let refused = 0;
+let [refused, dialed] = [0, 0];
 
 test.each(seeds)(
   `the mesh of seed %i lives ${steps} steps and is what a fresh one would be`,
   async (one) => {
-    const { difference, refusals } = await search(one, Number(steps), 60_000);
-    expect(difference).toBeUndefined();
-    refused += refusals;
+    const found = await search(one, Number(steps), 60_000);
+    expect(found.difference).toBeUndefined();
+    refused += found.refusals;
+    dialed += found.dialed;
   },
   3_600_000,
 );
 
 test.runIf(seed === undefined)("streams of these lives have refused things", () => {
   expect(refused).toBeGreaterThan(20);
+});
+
+test.runIf(seed === undefined)("streams of gRPC applications of these lives have got what they asked for", () => {
+  expect(dialed).toBeGreaterThan(20);
 });
 
 test("steps of a life come in the middle of rounds, and what they change is told", async () => {

@@ -13,24 +13,31 @@ export interface LiveProxy {
   readonly asks?: ReadonlyMap<ResourceType, readonly string[]>;
 }
 
-type Shape = "plain" | "plain" | "stock" | "member" | "none" | "tproxy" | "ipv6" | "dual" | "router";
+type Shape = "plain" | "stock" | "grpc" | "member" | "none" | "tproxy" | "ipv6" | "dual" | "router";
 
 const shapes: readonly Shape[] = [
   "plain",
   "plain",
   "stock",
   "member",
+  "grpc",
   "none",
   "tproxy",
   "ipv6",
   "dual",
   "router",
+  "grpc",
   "router",
 ];
 
-/** The first ones have one shape each, so that a short life has met them all. */
+/** The first ones have one shape each, so that a short life has met most of them. */
 export function proxy(random: Random, slot: number): LiveProxy {
   const shape = shapes[slot % shapes.length] ?? "plain";
+  const made = ofShape(random, slot, shape);
+  return shape === "grpc" ? asGrpc(made) : made;
+}
+
+function ofShape(random: Random, slot: number, shape: Shape): LiveProxy {
   const router = shape === "router";
   const namespace = router && random.chance(0.7) ? "istio-system" : random.pick(userNamespaces);
   // A name that a Pod may have too: then the registry's labels win over what the proxy says.
@@ -90,7 +97,7 @@ const moreMetadata = (random: Random): Spec => ({
   ...yes(random, 0.1, () => ({ UNPRIVILEGED_POD: "true" })),
 });
 
-const grpcPorts = [80, 443, 7070, 9000];
+const grpcPorts = [80, 443, 7070, 8080, 8443, 9000];
 
 /** The same as an application that is its own xDS client, and that dials everything there may be. */
 export function asGrpc(live: LiveProxy): LiveProxy {

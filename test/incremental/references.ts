@@ -1,12 +1,15 @@
-/** A resource in; the names that an Envoy which holds it asks for out. */
+/** A resource in; the names that an Envoy, or a gRPC client, which holds it asks for out. */
 import { digest, isRecord } from "../../src/lib/index.ts";
 import { type ResourceType, types } from "../../src/model/index.ts";
 import { createJsonPrinter } from "../../src/render/index.ts";
 
 export type References = ReadonlyMap<ResourceType, ReadonlySet<string>>;
 
-/** Types that are asked for by name. */
+/** Types that an Envoy asks for by name. */
 export const namedTypes: readonly ResourceType[] = [types.endpoint, types.route, types.secret, types.extension];
+
+/** A gRPC client asks by name for all: listeners of what it dials, and what these lead to. */
+export const grpcTypes: readonly ResourceType[] = [types.listener, types.route, types.cluster, types.endpoint];
 
 export interface Referrer {
   /** What the resource of the type asks for. */
@@ -38,7 +41,7 @@ interface Read {
 }
 
 function read(type: ResourceType, resource: Readonly<Record<string, unknown>>): Read {
-  const found = new Map(namedTypes.map((one) => [one, new Set<string>()]));
+  const found = new Map([...namedTypes, ...grpcTypes].map((one) => [one, new Set<string>()]));
   const add = (to: ResourceType, name: unknown): void => {
     if (typeof name === "string" && name !== "") found.get(to)?.add(name);
   };
@@ -47,15 +50,19 @@ function read(type: ResourceType, resource: Readonly<Record<string, unknown>>): 
     add(types.endpoint, serviceName ?? resource.name);
   }
   walk(resource, (value) => {
-    const { rds, configDiscovery, sdsConfig, name } = value;
+    const { rds, configDiscovery, sdsConfig, name, route, weightedClusters } = value;
     if (isRecord(rds)) add(types.route, rds.routeConfigName);
     if (isRecord(configDiscovery) && overAds(configDiscovery.configSource)) add(types.extension, name);
     if (isRecord(sdsConfig) && overAds(sdsConfig)) add(types.secret, name);
+    if (isRecord(route)) add(types.cluster, route.cluster);
+    for (const weighted of list(record(weightedClusters).clusters)) add(types.cluster, record(weighted).name);
   });
   return { name: String(resource.clusterName ?? resource.name), references: found };
 }
 
 const record = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const overAds = (source: unknown): boolean => isRecord(record(source).ads);
 

@@ -74,8 +74,15 @@ export function createRefusing({ held, refuses }: RefusingOptions): Refusing {
   };
 }
 
-/** Of these types Envoy takes all but what it refuses; of the others nothing of such a response. */
+/** Of these types Envoy takes all but what it refuses; of the others nothing of such a response. gRPC takes the rest of any. */
 export const takesOthers = (type: ResourceType): boolean => type === types.cluster || type === types.listener;
+
+/** As gRPC says it: everything that is wrong with what it refuses. */
+export function grpcComplaint(refused: ReadonlySet<string>): { errorDetail?: { code: number; message: string } } {
+  if (refused.size === 0) return {};
+  const each = [...refused].map((name, index) => `resource index ${index}: ${name}: INVALID_ARGUMENT: not today`);
+  return { errorDetail: { code: 3, message: `xDS response validation errors: [${each.join("; ")}]` } };
+}
 
 /** As Envoy says it: all clusters that it refuses in one line, listeners in a line each, others by name or not. */
 export function complaint(

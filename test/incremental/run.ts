@@ -14,14 +14,14 @@ let seed = Number(values.seed ?? Date.now() % 1_000_000);
 
 for (let done = 0; done < total; done += life, seed++) {
   const started = performance.now();
-  const { difference, refusals } = await search(seed, Math.min(life, total - done), 300_000);
+  const { difference, refusals, dialed } = await search(seed, Math.min(life, total - done), 300_000);
   if (difference !== undefined) {
     process.stdout.write(`${difference}\n`);
     process.exit(1);
   }
   const took = ((performance.now() - started) / 1000).toFixed(1);
   process.stdout.write(
-    `seed ${seed}: no difference in ${Math.min(life, total - done)} steps and ${refusals} refusals (${took} s, ${done + life} of ${total})\n`,
+    `seed ${seed}: no difference in ${Math.min(life, total - done)} steps, ${refusals} refusals and ${dialed} gRPC resources (${took} s, ${done + life} of ${total})\n`,
   );
 }
 process.exit(0);

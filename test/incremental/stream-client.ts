@@ -1,5 +1,6 @@
 /**
- * A proxy and the port of a control plane in; what an Envoy holds that follows all it is told, but for what it refuses, out.
+ * A proxy and the port of a control plane in; what an Envoy, or a gRPC client, holds that follows all it is told, but for what
+ * it refuses, out.
  * A stream that is cut is followed by another, on which the proxy says what it holds.
  */
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
@@ -17,17 +18,24 @@ import { createRpcClient, protoMethod } from "../../src/rpc/index.ts";
 import { virtualHostType } from "../../src/xds/type-info.ts";
 import { createHeldHosts, type HeldHosts } from "./held-hosts.ts";
 import type { LiveProxy } from "./proxies.ts";
-import { namedTypes, type Referrer } from "./references.ts";
-import { type Coming, complaint, createRefusing, type Refusing, takesOthers } from "./refusing.ts";
+import { grpcTypes, namedTypes, type Referrer } from "./references.ts";
+import { type Coming, complaint, createRefusing, grpcComplaint, type Refusing, takesOthers } from "./refusing.ts";
 import { createWaiting, type Waiting } from "./waiting.ts";
 import { identityHeader } from "./world.ts";
 
-/** `vhds`: a delta stream of an Envoy that takes virtual hosts one by one. */
-export type Variant = "delta" | "sotw" | "vhds";
+/**
+ * `vhds`: a delta stream of an Envoy that takes virtual hosts one by one; `grpc`: a stream in state of the world of an application
+ * that is its own xDS client.
+ */
+export type Variant = "delta" | "sotw" | "vhds" | "grpc";
 
 export interface StreamClient {
   readonly variant: Variant;
   readonly proxy: LiveProxy;
+  /** Types that it asks for by name; of the others it asks for all. */
+  readonly named: readonly ResourceType[];
+  /** Listeners that a gRPC client asks for by itself. */
+  readonly dials: readonly string[];
   held(type: ResourceType): ReadonlyMap<string, Uint8Array>;
   readonly refusing: Pick<Refusing, "refused" | "isMisstated" | "isCarried" | "count">;
   /** A route configuration as it is in force. */
@@ -45,11 +53,16 @@ export interface StreamClient {
 
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
-const envoyVersion = { case: "userAgentVersion", value: "1.40.0" } as const;
+/** What is known to take virtual hosts one by one is sent them so. */
+const userAgents: Partial<Record<Variant, { readonly name: string; readonly version: string }>> = {
+  vhds: { name: "envoy", version: "1.40.0" },
+  grpc: { name: "gRPC Go", version: "1.76.0" },
+};
 const maxLost = 20;
 const noBytes = new Uint8Array(0);
-const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
-const allTypes = [...wildcards, ...namedTypes];
+/** In state of the world, what is left out of these is gone. */
+export const wholeSets: readonly ResourceType[] = [types.cluster, types.listener];
+const allTypes = [...wholeSets, ...namedTypes];
 
 /** A response in short: of a state of the world that is sent whole, only what is another than what is held. */
 export interface Heard {
@@ -72,6 +85,11 @@ interface Held {
   readonly resources: Map<ResourceType, Map<string, Uint8Array>>;
   readonly versions: Map<ResourceType, Map<string, string>>;
   readonly asked: Map<ResourceType, ReadonlySet<string>>;
+  readonly isGrpc: boolean;
+  /** Types that are asked for by name. */
+  readonly named: readonly ResourceType[];
+  /** In state of the world, the version that was taken last. */
+  readonly taken: Map<ResourceType, string>;
   /** Envoy keeps a route configuration that it is told is gone, and takes hosts for it. */
   readonly goneRoutes: Set<string>;
   readonly hosts: HeldHosts;
@@ -79,16 +97,29 @@ interface Held {
   readonly refusing: Refusing;
 }
 
-function createHeld(refuses: Troubles["refuses"]): Held {
+function createHeld(isGrpc: boolean, refuses: Troubles["refuses"]): Held {
   const resources = new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()]));
   const hosts = createHeldHosts((route) => resources.get(types.route)?.has(route) === true);
   const versions = new Map(allTypes.map((type) => [type, new Map<string, string>()]));
   const asked = new Map<ResourceType, ReadonlySet<string>>();
+  const named = isGrpc ? grpcTypes : namedTypes;
   const refusing = createRefusing({
     held: (type, name) => resources.get(type)?.get(name),
-    refuses: (type, name, bytes) => isAsked({ asked }, type, name) && refuses(type, name, bytes),
+    refuses: (type, name, bytes) => isAsked({ asked, named }, type, name) && refuses(type, name, bytes),
   });
-  return { resources, versions, asked, goneRoutes: new Set(), hosts, waiting: createWaiting(), refusing };
+  const waiting = createWaiting();
+  return {
+    isGrpc,
+    resources,
+    versions,
+    asked,
+    named,
+    taken: new Map(),
+    goneRoutes: new Set(),
+    hosts,
+    waiting,
+    refusing,
+  };
 }
 
 export async function openStream(
@@ -100,7 +131,10 @@ export async function openStream(
   hears: (response: Heard) => void = () => {},
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
-  const held = createHeld(troubles.refuses);
+  const isGrpc = variant === "grpc";
+  const dials = isGrpc ? (proxy.asks?.get(types.listener) ?? []) : [];
+  const held = createHeld(isGrpc, troubles.refuses);
+  held.asked.set(types.listener, new Set(dials));
   let news = Promise.withResolvers<void>();
   let end: string | undefined;
   let lost = 0;
@@ -112,7 +146,7 @@ export async function openStream(
     held.refusing.comeBack(held.resources);
     const stop = new AbortController();
     const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
-    const run = variant === "sotw" ? runSotw : runDelta;
+    const run = variant === "sotw" || isGrpc ? runSotw : runDelta;
     run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell, loses, hears }).catch((error: unknown) => {
       if (stop.signal.aborted) return;
       // On a machine that is too busy to answer a ping in time streams are lost, and proxies come back.
@@ -135,6 +169,8 @@ export async function openStream(
   return {
     variant,
     proxy,
+    named: held.named,
+    dials,
     held: (type) => (type === types.route ? routesOf(held) : (held.resources.get(type) ?? new Map())),
     route(name) {
       const bytes = held.resources.get(types.route)?.get(name);
@@ -212,8 +248,14 @@ interface FirstRequest {
 /** While a cluster waits for endpoints, Envoy says nothing of clusters. */
 const asksForClusters = ({ waiting }: Held): boolean => waiting.awaited().size === 0;
 
+const asksForAny = ({ named, asked }: Held, type: ResourceType): boolean =>
+  asksForAll(named, type) || (asked.get(type)?.size ?? 0) > 0;
+
+const asksForAll = (named: readonly ResourceType[], type: ResourceType): boolean =>
+  wholeSets.includes(type) && !named.includes(type);
+
 const isFirstAsked = (held: Held, type: ResourceType): boolean =>
-  type === types.cluster ? asksForClusters(held) : wildcards.includes(type) || (held.asked.get(type)?.size ?? 0) > 0;
+  type === types.cluster ? asksForClusters(held) : asksForAny(held, type);
 
 function firstRequest(held: Held, type: ResourceType): FirstRequest {
   const resourceNamesSubscribe = [...(held.asked.get(type) ?? [])];
@@ -294,7 +336,8 @@ function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscov
 
 async function runSotw({ rpc, options, node, held, referrer, tell, hears }: Run): Promise<void> {
   const stream = await rpc.stream(sotwMethod, options);
-  const last = new Map<ResourceType, { readonly versionInfo: string; readonly responseNonce: string }>();
+  /** Of this stream; the version of what was taken outlives it. */
+  const nonces = new Map<ResourceType, string>();
   const send = (
     type: ResourceType,
     more: Pick<MessageInitShape<typeof DiscoveryRequestSchema>, "node" | "errorDetail"> = {},
@@ -302,33 +345,32 @@ async function runSotw({ rpc, options, node, held, referrer, tell, hears }: Run)
     const resourceNames = [...(held.asked.get(type) ?? [])];
     const request: DiscoveryRequest = create(DiscoveryRequestSchema, {
       ...more,
-      ...last.get(type),
+      versionInfo: held.taken.get(type) ?? "",
+      responseNonce: nonces.get(type) ?? "",
       typeUrl: type,
       resourceNames,
     });
     stream.send(request).catch(() => {});
   };
-  for (const type of allTypes)
-    if (wildcards.includes(type) || (held.asked.get(type)?.size ?? 0) > 0) send(type, { node });
+  for (const type of allTypes) if (asksForAny(held, type)) send(type, { node });
   for await (const response of stream.messages) {
     const type = response.typeUrl as ResourceType;
-    const { nonce: responseNonce } = response;
     const resources = response.resources.map(({ value }) => [referrer.name(type, value), value] as const);
     hears({ type, ...differing(held, type, resources) });
     const refused = held.refusing.judge(type, resources);
     takeAll(held, type, resources, refused);
     // What was refused is answered with the version of what was taken before.
-    const versionInfo = refused.size === 0 ? response.versionInfo : (last.get(type)?.versionInfo ?? "");
-    last.set(type, { versionInfo, responseNonce });
+    if (refused.size === 0) held.taken.set(type, response.versionInfo);
+    nonces.set(type, response.nonce);
     const followed = followReferences(held, referrer);
-    send(type, complaint(type, refused));
-    for (const { of } of followed) if (of !== type) send(of);
+    send(type, held.isGrpc ? grpcComplaint(refused) : complaint(type, refused));
+    for (const of of new Set(followed.map((one) => one.of))) if (of !== type) send(of);
     tell();
   }
 }
 
 function differing({ resources: all }: Held, type: ResourceType, coming: Coming): Pick<Heard, "came" | "gone"> {
-  if (!wildcards.includes(type)) return { came: coming.map(([name]) => name), gone: [] };
+  if (!wholeSets.includes(type)) return { came: coming.map(([name]) => name), gone: [] };
   const mine = all.get(type) ?? new Map<string, Uint8Array>();
   const names = new Set(coming.map(([name]) => name));
   return {
@@ -340,9 +382,9 @@ function differing({ resources: all }: Held, type: ResourceType, coming: Coming)
 /** Of clusters and listeners what is not there goes, and what is refused stays as it was. */
 function takeAll(held: Held, type: ResourceType, resources: Coming, refused: ReadonlySet<string>): void {
   const mine = held.resources.get(type);
-  if (refused.size > 0 && !takesOthers(type)) return;
+  if (refused.size > 0 && !held.isGrpc && !takesOthers(type)) return;
   const names = new Set(resources.map(([name]) => name));
-  if (wildcards.includes(type)) for (const name of [...(mine?.keys() ?? [])]) if (!names.has(name)) mine?.delete(name);
+  if (wholeSets.includes(type)) for (const name of [...(mine?.keys() ?? [])]) if (!names.has(name)) mine?.delete(name);
   for (const [name, bytes] of resources) {
     if (refused.has(name) || !isAsked(held, type, name)) continue;
     mine?.set(name, bytes);
@@ -351,8 +393,8 @@ function takeAll(held: Held, type: ResourceType, resources: Coming, refused: Rea
 }
 
 /** What was let go while it was on its way is not taken. */
-function isAsked(held: Pick<Held, "asked">, type: ResourceType, name: string): boolean {
-  return wildcards.includes(type) || held.asked.get(type)?.has(name) === true;
+function isAsked({ named, asked }: Pick<Held, "asked" | "named">, type: ResourceType, name: string): boolean {
+  return asksForAll(named, type) || asked.get(type)?.has(name) === true;
 }
 
 interface Followed {
@@ -361,9 +403,20 @@ interface Followed {
   readonly gone: string[];
 }
 
-/** What clusters and listeners refer to is asked for, and what they do no longer is let go, as Envoy does. */
+/**
+ * What resources refer to is asked for, and what they do no longer is let go, as Envoy and gRPC do. Which listeners a gRPC
+ * client asks for is for its application to say.
+ */
 function followReferences(held: Held, referrer: Referrer): readonly Followed[] {
-  const wanted = new Map(namedTypes.map((type) => [type, new Set<string>()]));
+  const all: Followed[] = [];
+  // With a route that is let go its clusters go, and with these their endpoints.
+  for (let once = followOnce(held, referrer); once.length > 0; once = followOnce(held, referrer)) all.push(...once);
+  return all;
+}
+
+function followOnce(held: Held, referrer: Referrer): readonly Followed[] {
+  const followed = held.named.filter((type) => type !== types.listener);
+  const wanted = new Map<ResourceType, Set<string>>(followed.map((type) => [type, new Set()]));
   for (const [type, resources] of held.resources)
     for (const bytes of resources.values())
       for (const [to, names] of referrer.of(type, bytes)) for (const name of names) wanted.get(to)?.add(name);
@@ -386,8 +439,11 @@ function letGo(held: Held, of: ResourceType, name: string): void {
 }
 
 function nodeOf({ node }: LiveProxy, variant: Variant): MessageInitShape<typeof NodeSchema> {
+  const agent = userAgents[variant];
   return {
-    ...(variant === "vhds" ? { userAgentName: "envoy", userAgentVersionType: envoyVersion } : {}),
+    ...(agent
+      ? { userAgentName: agent.name, userAgentVersionType: { case: "userAgentVersion", value: agent.version } }
+      : {}),
     id: node.id,
     cluster: node.cluster,
     metadata: node.metadata as JsonObject,

@@ -1,6 +1,6 @@
 /**
- * A life in; what is wrong with what its streams hold at the end out. Each proxy has a stream of each variant to the mesh
- * that lives, and at the end to a fresh one: all must come to hold what that renders. Streams are cut now and then, and
+ * A life in; what is wrong with what its streams hold at the end out. Each Envoy has a stream of each variant, and each gRPC
+ * application one, to the mesh that lives, and at the end to a fresh one: all must come to hold what that renders. Streams are cut now and then, and
  * refuse things for a while: of these, and of what waits for them, they may hold what they had.
  */
 import { digest } from "../../src/lib/index.ts";
@@ -10,11 +10,13 @@ import { type Expected, expectation } from "./expectation.ts";
 import { asMerged } from "./held-hosts.ts";
 import type { Life } from "./life.ts";
 import { connectAsIn, createPlayer, type Player } from "./play.ts";
+import type { LiveProxy } from "./proxies.ts";
 import { createReferrer, type Referrer } from "./references.ts";
-import { openStream, type StreamClient, type Troubles, type Variant } from "./stream-client.ts";
+import { openStream, type StreamClient, type Troubles, type Variant, wholeSets } from "./stream-client.ts";
 import { createWorld, type WorldSettings } from "./world.ts";
 
-const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
+const envoyVariants: readonly Variant[] = ["delta", "sotw", "vhds"];
+const variantsOf = ({ asks }: LiveProxy): readonly Variant[] => (asks ? ["grpc"] : envoyVariants);
 const cutChance = 0.08;
 /** Of a stream, each time that clusters have come and wait for their endpoints. */
 const lossChance = 0.2;
@@ -25,6 +27,8 @@ const refusedShare = 4;
 const turnChance = 0.3;
 
 export interface StreamsPlayed {
+  /** How many resources the gRPC applications hold at the end. */
+  readonly dialed: number;
   /** What is wrong, where something is. */
   readonly wrong: string | undefined;
   /** How often something was refused. */
@@ -45,7 +49,7 @@ export async function playStreams({ steps, settings }: Life, seed: number): Prom
         const { proxy } = step;
         const open = (variant: Variant) =>
           openStream(port, proxy, variant, referrer, times.troubles(`${proxy.name} ${variant}`, variant));
-        streams.set(proxy.name, await Promise.all(variants.map(open)));
+        streams.set(proxy.name, await Promise.all(variantsOf(proxy).map(open)));
       }
       if (step.does === "disconnect") closeAll(streams, step.name);
       for (const stream of [...streams.values()].flat()) if (random.chance(cutChance)) stream.cut();
@@ -55,12 +59,16 @@ export async function playStreams({ steps, settings }: Life, seed: number): Prom
     await player.settled();
     const all = [...streams.values()];
     const wrong = await compareWithFresh({ player, settings, streams: all, referrer });
-    return { wrong, refusals: all.flat().reduce((sum, { refusing }) => sum + refusing.count, 0) };
+    const dialed = all.flat().reduce((sum, stream) => sum + heldByGrpc(stream), 0);
+    return { dialed, wrong, refusals: all.flat().reduce((sum, { refusing }) => sum + refusing.count, 0) };
   } finally {
     for (const name of streams.keys()) closeAll(streams, name);
     await player.close();
   }
 }
+
+const heldByGrpc = ({ variant, named, held }: StreamClient): number =>
+  variant === "grpc" ? named.reduce((sum, type) => sum + held(type).size, 0) : 0;
 
 interface Times {
   troubles(stream: string, variant: Variant): Troubles;
@@ -117,7 +125,7 @@ async function compareWithFresh({ player, settings, streams: live, referrer }: C
       const proxy = streams[0]?.proxy;
       if (!proxy) continue;
       const session = await connectAsIn(player.world, fresh, proxy);
-      const also = await Promise.all(variants.map((variant) => openStream(port, proxy, variant, referrer)));
+      const also = await Promise.all(variantsOf(proxy).map((variant) => openStream(port, proxy, variant, referrer)));
       for (const [kind, stream] of [
         ...streams.map((one) => ["live", one] as const),
         ...also.map((one) => ["fresh", one] as const),
@@ -155,8 +163,8 @@ function firstDifference(stream: StreamClient, expected: Expected): string | und
     for (const [name, resource] of wanted) {
       const bytes = held.get(name);
       if (resource === "excused") continue;
-      // A state-of-the-world response cannot say that a named resource has gone.
-      if (!resource && (!bytes || stream.variant === "sotw")) continue;
+      // Of most types a state-of-the-world response cannot say that a resource has gone.
+      if (!resource && (!bytes || (isSotw(stream) && !wholeSets.includes(type)))) continue;
       if (!resource) return `${short} ${name} should be gone`;
       if (!bytes) return `${short} ${name} is missing`;
       if (!isHeld(stream, type, bytes, resource)) return `${short} ${name} is outdated`;
@@ -165,6 +173,8 @@ function firstDifference(stream: StreamClient, expected: Expected): string | und
   }
   return undefined;
 }
+
+const isSotw = ({ variant }: StreamClient): boolean => variant === "sotw" || variant === "grpc";
 
 /** With its virtual hosts, where these come by themselves. */
 function isHeld(stream: StreamClient, type: ResourceType, bytes: Uint8Array, wanted: Resource): boolean {

@@ -121,7 +121,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
     },
     async close() {
       for (const close of closers) await close();
-      controlPlane.close();
+      await controlPlane.close();
       await network.remove();
       rmSync(dir, { recursive: true, force: true });
     },

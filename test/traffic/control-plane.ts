@@ -32,7 +32,10 @@ export interface ControlPlane {
   settled(timeoutMs?: number): Promise<void>;
   /** Everything that a connected proxy has ever refused. */
   refusals(): readonly string[];
-  close(): void;
+  /** Compares what all who are connected have with a fresh start; how many comparisons there were so far. */
+  look(): Promise<number>;
+  /** After a last look. */
+  close(): Promise<void>;
 }
 
 /** Everybody may read Secrets where it is not said who. */
@@ -49,6 +52,7 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
   const stages = createStages({ ...stageOptions, graph, objects: watched.objects });
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const faults: string[] = [];
+  let comparisons = 0;
   const resources = createResourceSource({
     mesh: stages.mesh,
     proxyOf: (node, identity) => proxyOfNode(node, context, identity),
@@ -63,7 +67,11 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
     graph,
     source: resources,
     fresh: () => createFreshSource(watched.all(), stageOptions),
-    onChecked: (differences) => faults.push(...differences.map(({ type, name }) => `${type} ${name} is outdated`)),
+    progress: () => ads.progress(),
+    onChecked(differences) {
+      comparisons++;
+      faults.push(...differences.map(({ node, type, name }) => `${type} ${name} of ${node} is outdated`));
+    },
     onFault: (error) => faults.push(`the comparison with a fresh start has ended: ${String(error)}`),
     signal: stop.signal,
   });
@@ -120,7 +128,12 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
         .flatMap(({ node, types }) =>
           types.filter(({ nackedAt }) => nackedAt).map(({ type, lastError }) => `${node.id} ${type} ${lastError}`),
         ),
-    close() {
+    async look() {
+      await checked.look();
+      return comparisons;
+    },
+    async close() {
+      await checked.look();
       stop.abort();
       workloads.close();
       resources.close();

@@ -90,8 +90,9 @@ export async function startTrafficMesh(options: ControlPlaneOptions = {}): Promi
     },
     async stopControlPlane() {
       running = false;
+      await checkCompared(controlPlane, proxies);
       await Promise.all(proxies.map((proxy) => proxy.connect(undefined)));
-      controlPlane.close();
+      await controlPlane.close();
     },
     async startControlPlane() {
       controlPlane = createControlPlane(objects.values(), options);
@@ -101,7 +102,8 @@ export async function startTrafficMesh(options: ControlPlaneOptions = {}): Promi
       await controlPlane.settled();
     },
     async close() {
-      controlPlane.close();
+      if (running) await checkCompared(controlPlane, proxies);
+      await controlPlane.close();
       await Promise.all(proxies.map((proxy) => proxy.close()));
       await Promise.all(backends.map((backend) => backend.close()));
       await network.remove();
@@ -109,6 +111,12 @@ export async function startTrafficMesh(options: ControlPlaneOptions = {}): Promi
     },
   };
   return mesh;
+}
+
+/** No test of this suite is to pass whose mesh was never compared with a fresh start. */
+async function checkCompared(controlPlane: ControlPlane, proxies: readonly TrafficProxy[]): Promise<void> {
+  if ((await controlPlane.look()) === 0 && proxies.length > 0)
+    throw new Error("what proxies have was never compared with a fresh start");
 }
 
 /** A mesh for as long as `play` takes, or until the stop: it is cleaned up under it then. */

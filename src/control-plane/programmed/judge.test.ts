@@ -35,6 +35,7 @@ function fleet(count: number, routes: Follows, progress?: Progress): Fleet {
       accepted: () => undefined,
       mayHave: () => [],
       unsettled: () => [].values(),
+      sent: () => undefined,
       words: () => "no\nway",
       of() {
         all.asked++;

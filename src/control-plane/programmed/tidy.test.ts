@@ -17,6 +17,7 @@ function proxyWith(versions: readonly string[], others = 0): ProxyProgress {
     refusals: () => [].values(),
     of: () => "awaited",
     accepted: () => undefined,
+    sent: () => undefined,
     words: () => "",
     follows: () => undefined,
     mayHave: (type, name) =>

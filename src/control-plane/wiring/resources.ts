@@ -1,6 +1,6 @@
 /** The mesh in; encoded resources for each connected proxy out, with what becomes of them counted and told. */
 import { createEnvoyTypes, type EnvoyTypes, type RenderFault } from "../../render/index.ts";
-import type { ResourceSource } from "../../xds/index.ts";
+import type { ProxyProgress, ResourceSource } from "../../xds/index.ts";
 import { pushEndpointsAtOnce } from "../endpoints-at-once.ts";
 import { createIncrementalCheck, incrementalReports } from "../incremental-check.ts";
 import { createPatchReports, forgetChanged, type PatchReports } from "../patch-reports.ts";
@@ -78,10 +78,11 @@ export function checkIncremental(
   { options, graph, metrics, watched, signal }: Plane,
   source: ControlledSource,
   settings: Omit<StagesOptions, "graph" | "objects">,
+  progress: () => Iterable<ProxyProgress>,
 ): ResourceSource {
   if (!options.checkIncremental) return source;
   return createIncrementalCheck({
-    ...{ graph, source, signal },
+    ...{ graph, source, progress, signal },
     fresh: () => createFreshSource(watched.all(), settings),
     ...incrementalReports(metrics, options.log.scope("incremental")),
   });

@@ -16,7 +16,7 @@ import {
   DiscoveryResponseSchema,
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { FairleadError, silentLogger } from "../../lib/index.ts";
-import { types } from "../../model/index.ts";
+import { type ResourceType, types } from "../../model/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
 import { noMetrics } from "../metrics.ts";
 import { createMemorySource, type MemorySource, resource } from "../testing.ts";
@@ -151,6 +151,27 @@ describe("a stock gRPC client", () => {
     const second = await stream.next();
     expect(second.resources.map((one) => text(one.value))).toEqual(["a2"]);
     expect(second.nonce).not.toBe(first.nonce);
+  });
+
+  test("what it was sent last is told where nothing is on its way", async () => {
+    const stream = sotw(await start());
+    const sent = (type: ResourceType) => [...ads.progress()][0]?.sent(type);
+    stream.request({ node: node(), typeUrl: CDS });
+    const first = await stream.next();
+    expect(sent(CDS)).toBeUndefined();
+    stream.request({ typeUrl: CDS, responseNonce: first.nonce, versionInfo: first.versionInfo });
+    stream.request({ typeUrl: EDS, resourceNames: ["a", "x"] });
+    const { nonce, versionInfo } = await stream.next();
+    stream.request({ typeUrl: EDS, resourceNames: ["a", "x"], responseNonce: nonce, versionInfo });
+    await expect.poll(() => sent(EDS)?.resources.size).toBe(2);
+    expect(sent(CDS)).toMatchObject({ isAll: true, resources: new Map([["a", { hash: resource("a", "a").hash }]]) });
+    expect(sent(EDS)?.isAll).toBe(false);
+    expect(sent(EDS)?.resources.get("a")?.hash).toBe(resource("a", "ea").hash);
+    expect(sent(EDS)?.resources.get("x")).toBeUndefined();
+    expect(sent(LDS)).toBeUndefined();
+    source.set({ [CDS]: [resource("a", "a2")] });
+    await stream.next();
+    expect(sent(CDS)).toBeUndefined();
   });
 
   test("delta: named, versioned, removed", async () => {

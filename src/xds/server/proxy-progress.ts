@@ -22,6 +22,11 @@ export interface ProxyProgress {
   mayHave(type: ResourceType, name: string): Iterable<Resource>;
   /** Names of which it may have something else than is wanted now; some of them may come several times. */
   unsettled(type: ResourceType): IteratorObject<string>;
+  /**
+   * Of a type, what it was sent last of each name that it follows; undefined while anything of the type is on its way, held back
+   * or refused, for what it does not follow, and for who asks for all and for some by name.
+   */
+  sent(type: ResourceType): SentOfType | undefined;
   /** What the proxy said of what it refuses of this name. */
   words(type: ResourceType, name: string): string;
   /**
@@ -29,6 +34,13 @@ export interface ProxyProgress {
    * with the same of every type are equally far with every resource. Undefined where single resources have to be asked for.
    */
   follows(type: ResourceType, set: ResourceSet): Follows | undefined;
+}
+
+export interface SentOfType {
+  /** Whether it follows every name there is. */
+  readonly isAll: boolean;
+  /** Where it follows a name of which there was nothing to send, undefined. */
+  readonly resources: ReadonlyMap<string, Resource | undefined>;
 }
 
 /** Names of which it has what the set has. The same object means the same names. */
@@ -84,6 +96,15 @@ class StreamProgress implements ProxyProgress {
 
   unsettled(type: ResourceType): IteratorObject<string> {
     return this.#state(type)?.unsettled() ?? [].values();
+  }
+
+  sent(type: ResourceType): SentOfType | undefined {
+    const own = this.#state(type);
+    if (!own?.answered || own.isOwing || this.#connection.state.pending() || own.isUnsettled) return undefined;
+    if (own.wildcard && own.names.size > 0) return undefined;
+    const names = own.wildcard ? own.sentNames() : own.names;
+    const resources = new Map(names[Symbol.iterator]().map((name) => [name, own.sent(name)] as const));
+    return { isAll: own.wildcard, resources };
   }
 
   words(type: ResourceType, name: string): string {

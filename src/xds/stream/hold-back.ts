@@ -92,6 +92,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   const letGo = new Map<string, number>();
   let removalWakeMs: number | undefined;
   let resumedSinceMs: number | undefined;
+  /** A first answer on listeners that waits, and since when. */
+  let firstWait: { readonly of: TypeState; readonly sinceMs: number } | undefined;
 
   const cds = (): TypeState | undefined => states.get(types.cluster);
 
@@ -140,10 +142,11 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     if (!mayHold(state) || !isNaming(state.type)) return true;
     const key = `${state.type} ${resource.name} ${resource.hash}`;
     const known = before.get(key);
-    const sinceMs = known?.sinceMs ?? nowMs;
+    const sinceMs = startOf(state, known, nowMs);
     const clusters = missing(state, resource, nowMs - sinceMs);
     if (clusters.length === 0) return true;
     const ended = nowMs - sinceMs >= maxWaitMs || clusters.some(wasRefused);
+    if (!state.answered && state.type === types.listener) firstWait = { of: state, sinceMs };
     const held = { type: state.type, name: resource.name, clusters, sinceMs, ended };
     if (ended && !known?.ended) options.onEnded(held);
     // Where the client has nothing older to stay with, something late is better than nothing.
@@ -151,6 +154,14 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     waits.set(key, held);
     waiting.add(state.type);
     return false;
+  }
+
+  /**
+   * The listeners of a first answer are sent together: those whose wait has ended must not begin another one while others wait
+   * that have come later, or none of them is ever sent.
+   */
+  function startOf(state: TypeState, known: Held | undefined, nowMs: number): number {
+    return (firstWait?.of === state && !state.answered ? firstWait.sinceMs : known?.sinceMs) ?? nowMs;
   }
 
   function hasOlder(state: TypeState, name: string): boolean {

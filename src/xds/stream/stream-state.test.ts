@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { bytesOf, type ResourceType, types } from "../../model/index.ts";
+import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { createMemorySource, type MemorySource, resource, silentNode } from "../testing.ts";
 import type { Held } from "./hold-back.ts";
 import { createNamePool } from "./names.ts";
@@ -704,6 +704,23 @@ describe("sotw", () => {
     expect(client.flush().filter((shown) => shown !== "RDS")).toEqual([]);
     client.advance(5000);
     expect(client.flush()).toEqual(["LDS l", "RDS r"]);
+  });
+
+  test("after a reconnect listeners whose waits begin one after the other are sent when the first wait ends", () => {
+    const source = createMemorySource();
+    const listener = (name: string, ...clusters: string[]) => resource(name, name, clusters);
+    const put = (listeners: readonly Resource[]): void =>
+      source.set({ [CDS]: [cluster("a"), cluster("b")], [EDS]: [endpoints("a"), endpoints("b")], [LDS]: listeners });
+    put([listener("l", "a")]);
+    const client = createClient("sotw", source);
+    client.send(CDS, { version: "1" });
+    client.send(LDS, { version: "1" });
+    expect(client.flush()).toEqual(["CDS a,b"]);
+    client.advance(3000);
+    put([listener("l", "a"), listener("m", "b")]);
+    expect(client.flush()).toEqual([]);
+    client.advance(2000);
+    expect(client.flush()).toEqual(["LDS l,m"]);
   });
 
   test("a client that starts over is not sent the same nonce for something else", () => {

@@ -6,6 +6,7 @@ import {
   apps,
   object,
   ports,
+  type Spec,
   serviceHost,
   some,
   times,
@@ -44,6 +45,7 @@ export function node(random: Random, name: string): KubeObject {
 export function pod(random: Random, name: string, namespace: string): KubeObject {
   const app = random.pick(apps);
   const ip = random.chance(0.1) ? "fd00::7" : address(random);
+  const ips = random.chance(0.1) ? [ip, ip === "fd00::7" ? address(random) : "fd00::8"] : [ip];
   return object("v1", "Pod", name, namespace, {
     metadata: {
       labels: {
@@ -68,16 +70,31 @@ export function pod(random: Random, name: string, namespace: string): KubeObject
     status: {
       phase: "Running",
       podIP: ip,
-      podIPs: [{ ip }],
+      podIPs: ips.map((one) => ({ ip: one })),
       conditions: [{ type: "Ready", status: random.chance(0.9) ? "True" : "False" }],
     },
   });
 }
 
+/** What makes a Service reachable: cluster addresses of one family or two, none, or another name. */
+const serviceShapes = [
+  "ip",
+  "ip",
+  "ip",
+  "ip",
+  "headless",
+  "headless two",
+  "external",
+  "ipv6",
+  "two",
+  "two, IPv6 first",
+] as const;
+
+type ServiceShape = (typeof serviceShapes)[number];
+
 export function service(random: Random, name: string, namespace: string): KubeObject {
-  const shape = random.pick(["ip", "ip", "ip", "ip", "headless", "external", "two"] as const);
+  const shape = random.pick(serviceShapes);
   const external = shape === "external";
-  const clusterIP = shape === "headless" ? "None" : `10.96.${random.whole(2)}.${1 + random.whole(6)}`;
   return object("v1", "Service", name, namespace, {
     metadata: {
       labels: yes(random, 0.2, () => ({ team: random.pick(["x", "y"]) })),
@@ -91,24 +108,26 @@ export function service(random: Random, name: string, namespace: string): KubeOb
       },
     },
     spec: {
-      ...(external ? {} : { clusterIP, selector: { app: random.chance(0.8) ? name : random.pick(apps) } }),
-      ...(shape === "two" ? { clusterIPs: [clusterIP, "fd00::96"], ipFamilies: ["IPv4", "IPv6"] } : {}),
+      ...clusterAddresses(random, shape),
       ...(external
         ? {
             type: "ExternalName",
             externalName: random.pick(["www.other.org", serviceHost(random.pick(apps), random.pick(userNamespaces))]),
           }
-        : yes(random, 0.2, () => ({ type: random.pick(["NodePort", "LoadBalancer"]) }))),
+        : {
+            selector: { app: random.chance(0.8) ? name : random.pick(apps) },
+            ...yes(random, 0.2, () => ({ type: random.pick(["NodePort", "LoadBalancer"]) })),
+          }),
       ...yes(random, 0.1, () => ({ internalTrafficPolicy: "Local" })),
       ...yes(random, 0.1, () => ({ publishNotReadyAddresses: true })),
       ...yes(random, 0.1, () => ({ externalIPs: ["172.16.0.1"] })),
       ...yes(random, 0.1, () => ({ trafficDistribution: random.pick(["PreferClose", "PreferSameNode"]) })),
-      ports: distinctPorts(random).map(({ name: portName, port }, index) => ({
+      ports: distinctPorts(random).map(({ name: portName, port, protocol }, index) => ({
         name: portName,
         port,
-        protocol: "TCP",
+        protocol,
         targetPort: random.pick([8080, port, "web"]),
-        ...yes(random, 0.2, () => ({ appProtocol: random.pick(["http", "tcp", "grpc", "kubernetes.io/h2c"]) })),
+        ...yes(random, 0.2, () => ({ appProtocol: random.pick(appProtocols) })),
         ...yes(random, 0.1, () => ({ nodePort: 30000 + index })),
       })),
     },
@@ -116,24 +135,78 @@ export function service(random: Random, name: string, namespace: string): KubeOb
   });
 }
 
-/** One port per number, as the API would have it. */
-function distinctPorts(random: Random): readonly { readonly name: string; readonly port: number }[] {
-  const chosen = some(random, ports, 1, 3);
-  return chosen.filter(({ port }, index) => chosen.findIndex((other) => other.port === port) === index);
+/** The first of several is the one that old clients read. */
+function clusterAddresses(random: Random, shape: ServiceShape): Spec {
+  const v4 = `10.96.${random.whole(2)}.${1 + random.whole(6)}`;
+  const v6 = `fd00::96:${1 + random.whole(6)}`;
+  switch (shape) {
+    case "external":
+      return {};
+    case "headless":
+      return { clusterIP: "None", clusterIPs: ["None"] };
+    case "headless two":
+      return { clusterIP: "None", clusterIPs: ["None"], ipFamilies: ["IPv4", "IPv6"] };
+    case "ipv6":
+      return { clusterIP: v6, clusterIPs: [v6], ipFamilies: ["IPv6"] };
+    case "two":
+      return { clusterIP: v4, clusterIPs: [v4, v6], ipFamilies: ["IPv4", "IPv6"] };
+    case "two, IPv6 first":
+      return { clusterIP: v6, clusterIPs: [v6, v4], ipFamilies: ["IPv6", "IPv4"] };
+    case "ip":
+      return { clusterIP: v4 };
+  }
 }
+
+/** Of Kubernetes, of Istio, and one that says nothing to either. */
+const appProtocols = [
+  ...["http", "http2", "https", "grpc", "grpc-web", "tcp", "tls", "mysql", "mongo", "redis", "udp"],
+  ...["kubernetes.io/h2c", "kubernetes.io/ws", "kubernetes.io/wss", "example.com/own", "HTTP", ""],
+];
+
+interface ServicePort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: "TCP" | "UDP";
+}
+
+const udpChance = 0.15;
+const bothChance = 0.15;
+
+/** One port per number and transport, as the API would have it. */
+function distinctPorts(random: Random): readonly ServicePort[] {
+  const chosen = some(random, ports, 1, 3);
+  const distinct = chosen.filter(({ port }, index) => chosen.findIndex((other) => other.port === port) === index);
+  return distinct.flatMap(({ name, port }): readonly ServicePort[] => {
+    const plain: ServicePort = { name, port, protocol: random.chance(udpChance) ? "UDP" : "TCP" };
+    if (!random.chance(bothChance)) return [plain];
+    const other: ServicePort = { name: `${name}-2`, port, protocol: plain.protocol === "TCP" ? "UDP" : "TCP" };
+    return random.chance(0.5) ? [plain, other] : [other, plain];
+  });
+}
+
+const sliceFamilies = ["IPv4", "IPv4", "IPv4", "IPv4", "IPv4", "IPv6", "IPv6", "FQDN"] as const;
+
+const sliceAddresses: Readonly<Record<(typeof sliceFamilies)[number], (random: Random) => string>> = {
+  IPv4: address,
+  // The first is that of Pods and of proxies, too.
+  IPv6: (random) => random.pick(["fd00::7", "fd00::8", "fd00::a:1", "fd00::a:2"]),
+  FQDN: (random) => random.pick(["www.other.org", "vm.internal"]),
+};
 
 export function slice(random: Random, name: string, namespace: string): KubeObject {
   const of = name.slice(0, name.lastIndexOf("-"));
+  const addressType = random.pick(sliceFamilies);
   return object("discovery.k8s.io/v1", "EndpointSlice", name, namespace, {
     metadata: { labels: { "kubernetes.io/service-name": of } },
-    addressType: "IPv4",
-    ports: some(random, ports, 1, 4).map((port) => ({
-      name: port.name,
-      port: random.pick([8080, port.port]),
-      protocol: "TCP",
-    })),
+    addressType,
+    ports: some(random, ports, 1, 4).flatMap((port) => {
+      const protocol = random.chance(udpChance) ? "UDP" : "TCP";
+      const made = { name: port.name, port: random.pick([8080, port.port]), protocol };
+      const other = { ...made, name: `${port.name}-2`, protocol: protocol === "TCP" ? "UDP" : "TCP" };
+      return random.chance(bothChance) ? [made, other] : [made];
+    }),
     endpoints: times(random, 0, 4, () => ({
-      addresses: [address(random)],
+      addresses: [sliceAddresses[addressType](random)],
       conditions: { ready: random.chance(0.85), ...yes(random, 0.2, () => ({ serving: true, terminating: true })) },
       ...yes(random, 0.6, () => ({
         targetRef: { kind: "Pod", name: `p${random.whole(6)}`, namespace },

@@ -206,7 +206,7 @@ export function serviceEntry(random: Random, name: string, namespace: string): K
       ports: some(random, ports, 1, 2).map(({ name: portName, port, protocol }) => ({
         name: portName,
         number: port,
-        protocol: protocol || "HTTP",
+        protocol: random.chance(0.1) ? "UDP" : protocol || "HTTP",
         ...yes(random, 0.2, () => ({ targetPort: 8080 })),
       })),
       ...yes(random, 0.7, () => ({ location: random.pick(["MESH_INTERNAL", "MESH_EXTERNAL"]) })),

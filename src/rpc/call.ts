@@ -66,7 +66,9 @@ export function createCall(
   const controller = new AbortController();
   const abort = (reason: RpcError): void => {
     clearTimeout(deadline);
-    if (!controller.signal.aborted) controller.abort(reason);
+    if (controller.signal.aborted) return;
+    controller.abort(reason);
+    giveUp(reason);
   };
   const finish = createFinish(stream);
   const timeoutMs = parseTimeout(header(headers, "grpc-timeout"));
@@ -85,9 +87,8 @@ export function createCall(
     client: peer.client ?? peer.address,
     ...(options.inflow ? { inflow: options.inflow } : {}),
   };
-  const { write, drains } = createWriter({
+  const { write, drains, giveUp } = createWriter({
     stream,
-    signal: controller.signal,
     check() {
       controller.signal.throwIfAborted();
       if (stream.writableEnded || stream.destroyed) throw callOver;

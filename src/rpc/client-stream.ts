@@ -45,20 +45,20 @@ export function openStream<I, O>(
     ...options.metadata,
   });
   const gone = new AbortController();
-  const stop = (reason: RpcError): void => {
-    if (!gone.signal.aborted) gone.abort(reason);
-    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
-  };
-  const end = watchEnd(stream, options.server);
-  bindLife(stream, options, stop);
-  const { write } = createWriter({
+  const { write, giveUp } = createWriter({
     stream,
-    signal: gone.signal,
     check() {
       if (gone.signal.aborted || stream.destroyed || stream.writableEnded)
         throw new RpcError(status.unavailable, "the stream has closed");
     },
   });
+  const stop = (reason: RpcError): void => {
+    if (!gone.signal.aborted) gone.abort(reason);
+    giveUp(reason);
+    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+  };
+  const end = watchEnd(stream, options.server);
+  bindLife(stream, options, stop);
   return {
     async send(message) {
       await write(messageChunks(method.request.encode(message)));

@@ -3,13 +3,14 @@ import type { Writable } from "node:stream";
 import { RpcError, status } from "./status.ts";
 
 /**
- * A way to wait for the stream: it resolves on `drain`, and rejects when the stream closes or the signal aborts first. One
- * at a time waits. A large message waits many times, so the listeners stay from the first time on.
+ * A way to wait for the stream: it resolves on `drain`, and rejects when the stream closes or is given up first. One at a
+ * time waits. A large message waits many times, so the listeners stay from the first time on.
  */
-function createDrained(stream: Writable, signal: AbortSignal) {
+function createDrained(stream: Writable) {
   let waiting: PromiseWithResolvers<void> | undefined;
   let listens = false;
   let drains = 0;
+  let given: RpcError | undefined;
 
   function take(): PromiseWithResolvers<void> | undefined {
     const taken = waiting;
@@ -21,22 +22,24 @@ function createDrained(stream: Writable, signal: AbortSignal) {
     take()?.resolve();
   };
   const onClose = (): void => take()?.reject(new RpcError(status.cancelled, "the stream has closed"));
-  const onAbort = (): void => take()?.reject(signal.reason);
 
   function drained(): Promise<void> {
     const wait = Promise.withResolvers<void>();
     waiting = wait;
-    if (signal.aborted) onAbort();
+    if (given) giveUp(given);
     else if (stream.destroyed) onClose();
     else if (!listens) {
       listens = true;
       stream.on("drain", onDrain);
       stream.once("close", onClose);
-      signal.addEventListener("abort", onAbort, { once: true });
     }
     return wait.promise;
   }
-  return { drained, drains: () => drains };
+  function giveUp(reason: RpcError): void {
+    given = reason;
+    take()?.reject(reason);
+  }
+  return { drained, giveUp, drains: () => drains };
 }
 
 /** Undefined where all was taken at once; else the promise says when. */
@@ -47,7 +50,6 @@ const maxWaiting = 256 * 1024;
 
 export interface WriterOptions {
   readonly stream: Writable;
-  readonly signal: AbortSignal;
   /** Called before each chunk; throws where nothing may be written any more. */
   readonly check: () => void;
 }
@@ -56,11 +58,13 @@ export interface Writer {
   write(chunks: Iterable<Uint8Array>): Written;
   /** How often the reader has taken all that waited for it: while a message is written and this stays the same, it takes none. */
   drains(): number;
+  /** Whoever waits is told why, and nobody waits any more. */
+  giveUp(reason: RpcError): void;
 }
 
 /** Messages of callers that do not know of each other must not mix, so each waits for the one before it. */
-export function createWriter({ stream, signal, check }: WriterOptions): Writer {
-  const { drained, drains } = createDrained(stream, signal);
+export function createWriter({ stream, check }: WriterOptions): Writer {
+  const { drained, giveUp, drains } = createDrained(stream);
   let last: Promise<void> | undefined;
 
   /** Hands chunks over until the stream has enough; true where it wants to rest first. */
@@ -101,5 +105,5 @@ export function createWriter({ stream, signal, check }: WriterOptions): Writer {
     last = settled;
     return written;
   }
-  return { write, drains };
+  return { write, drains, giveUp };
 }

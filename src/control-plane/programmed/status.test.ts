@@ -41,7 +41,7 @@ test("a kind whose statuses may not be written is told of once, and left alone",
           return () => {};
         },
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: createLogger({
@@ -102,7 +102,7 @@ test("while proxies come, of many objects only a few and what somebody has chang
           return () => {};
         },
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -153,7 +153,7 @@ test("objects are judged together, before the first of them is written", async (
         moves: "",
         subscribe: () => () => {},
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -191,7 +191,7 @@ test.for(["the same leader", "the next leader"])("what reached nobody is looked 
         },
         subscribe: () => () => {},
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -257,7 +257,7 @@ test("refusals that come one after the other are looked at together", async () =
         subscribe: () => () => {},
       },
       refusals: {
-        byObject() {
+        async byObject() {
           looks++;
           return new Map([[`${kind}/default/a`, []]]);
         },

@@ -10,6 +10,7 @@ import { FairleadError, type Logger, type QueueMeter, readRecord } from "../../l
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
+import { createLooksSoon } from "../looks-soon.ts";
 import { type CalmTimes, createCalm } from "./calm.ts";
 import { tellsNobody, tellsProgrammed, withCondition } from "./condition.ts";
 import type { ObjectVerdict, Programmed } from "./programmed.ts";
@@ -23,7 +24,7 @@ export interface ProgrammedStatusOptions {
   readonly kinds: ReadonlyMap<string, { readonly ref: KindRef; readonly objects: Collection<KubeObject> }>;
   readonly programmed: Pick<Programmed, "of" | "moves" | "subscribe">;
   /** Objects that proxies refuse something of, as `Kind/namespace/name`. */
-  readonly refusals: { byObject(): { keys(): Iterable<string> }; subscribe(listener: () => void): () => void };
+  readonly refusals: { byObject(): Promise<{ keys(): Iterable<string> }>; subscribe(listener: () => void): () => void };
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
@@ -46,9 +47,6 @@ const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000, r
 const handful = 10;
 /** and of more so many at a time: whoever changes something then waits for no more than a second of writes. */
 const batch = statusWritesPerSecond;
-
-/** Of all time, what goes into finding the objects of what is refused, is no more than one part of so many. */
-const refusalShare = 10;
 
 /** An object that is not known to be everywhere. */
 interface Open {
@@ -210,19 +208,15 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     timer = undefined;
   };
 
-  let refusalTimer: NodeJS.Timeout | undefined;
-  let refusalRestMs = 0;
-  const lookAtRefusals = (): void => {
-    refusalTimer = undefined;
-    const beganMs = performance.now();
-    // Also those that were refused, and may be no longer.
-    for (const id of [...refusals.byObject().keys(), ...rejected]) begin(id, true);
-    refusalRestMs = refusalShare * (performance.now() - beganMs);
-  };
-  /** Soon: a thousand proxies that refuse the same say so one after the other, and all of them are looked at each time. */
-  const refused = (): void => {
-    refusalTimer ??= setTimeout(lookAtRefusals, Math.max(lookMs, refusalRestMs)).unref();
-  };
+  const refusalLooks = createLooksSoon({
+    waitMs: lookMs,
+    async look() {
+      const refused = await refusals.byObject();
+      // Also those that were refused, and may be no longer.
+      if (!signal.aborted) for (const id of [...refused.keys(), ...rejected]) begin(id, true);
+    },
+    onFault: (error) => options.log.error(`looking at refusals: ${FairleadError.from(error).message}`),
+  });
 
   let seen = programmed.moves;
   const again = setInterval(() => {
@@ -235,8 +229,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const stops = [
     () => clearInterval(again),
     programmed.subscribe((id) => begin(id, true)),
-    () => clearTimeout(refusalTimer),
-    refusals.subscribe(refused),
+    refusalLooks.stop,
+    refusals.subscribe(refusalLooks.signal),
   ];
   const end = (): void => {
     clearInterval(timer);

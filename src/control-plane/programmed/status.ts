@@ -52,8 +52,9 @@ const batch = statusWritesPerSecond;
 interface Open {
   /** Somebody may wait for it, or there are few. */
   readonly isUrgent: boolean;
-  /** When it was opened, or written last. */
+  /** When this generation of it was opened, or written last. */
   sinceMs: number;
+  readonly edition: string;
   pauseMs: number;
   nextMs: number;
   moves: string;
@@ -172,13 +173,18 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     unreached.delete(id);
   };
   const begin = (id: string, isChanged: boolean): void => {
-    const [kind] = split(id);
+    const [kind, key] = split(id);
     if (!kinds.has(kind) || denied.has(kind) || (!isChanged && open.has(id))) return;
     const nowMs = performance.now();
     judged.delete(id);
+    const { uid, generation } = kinds.get(kind)?.objects.get(key)?.metadata ?? {};
+    const edition = `${uid} ${generation}`;
+    const known = open.get(id);
     open.set(id, {
       isUrgent: isChanged || open.size < handful,
-      sinceMs: nowMs,
+      // A proxy that refuses it again and again must not put off that others are awaited.
+      sinceMs: known?.edition === edition ? known.sinceMs : nowMs,
+      edition,
       pauseMs: lookMs,
       nextMs: nowMs + lookMs,
       moves: "",

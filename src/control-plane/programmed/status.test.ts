@@ -308,7 +308,10 @@ async function startOne(
       async patch(...args) {
         await options.beforeWrite?.();
         writes.push(args);
-        return world.client.patch(...args);
+        const written = await world.client.patch(...args);
+        // Another write before its change has come would be a conflict.
+        await world.until(group, kind, "default/a", (now) => now?.status !== undefined);
+        return written;
       },
     },
     kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
@@ -357,6 +360,38 @@ test("a proxy that refuses again and again does not put off that another is awai
     await expect.poll(() => one.writes.length, { timeout: 3_000 }).toBe(1);
   } finally {
     clearInterval(refusing);
+    await one.close();
+  }
+});
+
+test("what is judged again while it is being written is not judged a third time", async () => {
+  let judged = 0;
+  const writing = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<void>();
+  const one = await startOne(
+    {
+      of() {
+        judged++;
+        return {};
+      },
+    },
+    {
+      beforeWrite() {
+        writing.resolve();
+        return again.promise;
+      },
+      times: { lookMs: 5, restMs: 0 },
+    },
+  );
+  try {
+    await writing.promise;
+    one.change();
+    await expect.poll(() => judged).toBe(2);
+    again.resolve();
+    await expect.poll(() => one.writes.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(judged).toBe(2);
+  } finally {
     await one.close();
   }
 });

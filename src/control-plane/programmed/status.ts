@@ -60,6 +60,13 @@ interface Open {
   moves: string;
 }
 
+/** Of an object that is judged and then written; another one where it has changed meanwhile. */
+interface Judgement {
+  verdict: ObjectVerdict | undefined;
+  /** It is written next. */
+  isOver: boolean;
+}
+
 export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const { client, kinds, programmed, refusals, signal } = options;
   const times = { ...usual, ...options.times };
@@ -71,19 +78,22 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const unreached = new Set<string>();
   const denied = new Set<string>();
   /** Those that are judged and then written, with what was found as far as it was. */
-  const judged = new Map<string, ObjectVerdict | undefined>();
+  const judged = new Map<string, Judgement>();
   let timer: NodeJS.Timeout | undefined;
 
-  const work = (id: string, turn: () => Promise<void>): Promise<void> =>
-    // What could not be written is judged anew.
-    tell(id, turn).finally(() => judged.delete(id));
+  const work = (id: string, turn: () => Promise<void>): Promise<void> => {
+    const used = judged.get(id);
+    // What could not be written is judged anew; not what was judged again meanwhile.
+    return tell(id, turn, used?.verdict).finally(() => {
+      if (used?.isOver && judged.get(id) === used) judged.delete(id);
+    });
+  };
 
-  const tell = async (id: string, turn: () => Promise<void>): Promise<void> => {
+  const tell = async (id: string, turn: () => Promise<void>, kept: ObjectVerdict | undefined): Promise<void> => {
     const [kindName, key] = split(id);
     const kind = kinds.get(kindName);
     const state = open.get(id);
     const isPending = state !== undefined && performance.now() - state.sinceMs < pendingMs;
-    const kept = judged.get(id);
     // What was awaited when it was judged may have come since, while others were written.
     const verdict = kept && (isPending || isSettledBy(kept)) ? kept : await judge(id);
     const object = kind?.objects.get(key);
@@ -116,12 +126,12 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   /** All before the first is written: a write is a change, after which all proxies are looked at anew. */
   const judgeAll = async (ids: readonly string[]): Promise<void> => {
     const beganMs = performance.now();
-    for (const id of ids) judged.set(id, undefined);
-    for (const id of ids) {
+    const judgements = ids.map((id): readonly [string, Judgement] => [id, { verdict: undefined, isOver: false }]);
+    for (const [id, judgement] of judgements) judged.set(id, judgement);
+    for (const [id, judgement] of judgements) {
       // What cannot be judged is tried again, and told of, by whoever writes it.
-      const verdict = await judge(id).catch(() => undefined);
-      // Not of one that has changed meanwhile.
-      if (judged.has(id)) judged.set(id, verdict);
+      judgement.verdict = await judge(id).catch(() => undefined);
+      judgement.isOver = true;
     }
     calm.spent(performance.now() - beganMs, performance.now());
     for (const id of ids) queue.due(id);

@@ -58,3 +58,18 @@ test("a preferred version that does not answer is an error", async () => {
   await expect(findKind(clientWithout("/apis/mesh.example/v1"), "pods")).rejects.toMatchObject({ code: "unavailable" });
   await expect(findKind(clientWithout("/api/v1"), "routes")).rejects.toMatchObject({ code: "unavailable" });
 });
+
+test("versions that are not preferred are asked only for what the preferred ones do not have", async () => {
+  const asked: string[] = [];
+  const whole = clientWithout("nothing");
+  const client = {
+    raw(method: string, path: string) {
+      asked.push(path);
+      return whole.raw(method, path);
+    },
+  };
+  expect(await findKind(client, "route")).toMatchObject({ version: "v1" });
+  expect(asked).toEqual(["/apis", "/api/v1", "/apis/mesh.example/v1"]);
+  expect(await findKind(client, "patches")).toMatchObject({ version: "v1beta1" });
+  expect(asked.slice(3)).toEqual(["/apis", "/api/v1", "/apis/mesh.example/v1", "/apis/mesh.example/v1beta1"]);
+});

@@ -49,11 +49,22 @@ export async function findKind(client: Discoverer, name: string): Promise<NamedK
   const wanted = name.toLowerCase();
   const [plural = "", ...rest] = wanted.split(".");
   const group = rest.join(".");
-  const { kinds, faults } = await allKinds(client);
-  for (const kind of kinds) {
-    if (group !== "" && kind.group !== group) continue;
-    if ([kind.plural, kind.singular, kind.kind.toLowerCase(), ...kind.shortNames].includes(plural)) return kind;
-  }
+  const isMeant = (kind: NamedKind): boolean =>
+    (group === "" || kind.group === group) &&
+    [kind.plural, kind.singular, kind.kind.toLowerCase(), ...kind.shortNames].includes(plural);
+  const versions = await allVersions(client);
+  const preferred = await kindsOf(
+    client,
+    versions.filter(({ isPreferred }) => isPreferred),
+  );
+  const usual = preferred.kinds.find(isMeant);
+  if (usual) return usual;
+  const { kinds, faults } = await kindsOf(
+    client,
+    versions.filter((one) => !one.isPreferred && (group === "" || one.group === group)),
+  );
+  const other = kinds.find(isMeant);
+  if (other) return other;
   const fault = faults.find(({ version }) => group === "" || version.startsWith(`${group}/`));
   if (fault) {
     const { version, error } = fault;
@@ -79,7 +90,16 @@ interface VersionFault {
 type Discoverer = Pick<KubeClient, "raw">;
 
 /** Each in the version that its group prefers, or in the first that has it: EnvoyFilter is not in `v1`. */
-export async function allKinds(client: Discoverer): Promise<AllKinds> {
+export const allKinds = async (client: Discoverer): Promise<AllKinds> => kindsOf(client, await allVersions(client));
+
+interface Version {
+  readonly group: string;
+  readonly version: string;
+  readonly isPreferred: boolean;
+}
+
+/** Of each group the one first that it prefers. */
+async function allVersions(client: Discoverer): Promise<readonly Version[]> {
   const groups = list(await client.raw("GET", "/apis"), "groups").flatMap((entry) => {
     const preferred = isRecord(entry.preferredVersion) ? entry.preferredVersion.version : undefined;
     const versions = [preferred, ...list(entry, "versions").map(({ version }) => version)];
@@ -87,9 +107,11 @@ export async function allKinds(client: Discoverer): Promise<AllKinds> {
     const texts = [...new Set(versions)].filter((version) => typeof version === "string");
     return typeof group === "string" ? texts.map((version, at) => ({ group, version, isPreferred: at === 0 })) : [];
   });
-  const all = await Promise.all(
-    [{ group: "", version: "v1", isPreferred: true }, ...groups].map((one) => kindsOfVersion(client, one)),
-  );
+  return [{ group: "", version: "v1", isPreferred: true }, ...groups];
+}
+
+async function kindsOf(client: Discoverer, versions: readonly Version[]): Promise<AllKinds> {
+  const all = await Promise.all(versions.map((one) => kindsOfVersion(client, one)));
   const first = new Map<string, NamedKind>();
   for (const kind of all.flatMap(({ kinds }) => kinds)) {
     const name = `${kind.plural}.${kind.group}`;
@@ -99,10 +121,7 @@ export async function allKinds(client: Discoverer): Promise<AllKinds> {
 }
 
 /** One version may be served by another server than the rest: as for kubectl, they do without one that is not preferred. */
-async function kindsOfVersion(
-  client: Discoverer,
-  { group, version, isPreferred }: { readonly group: string; readonly version: string; readonly isPreferred: boolean },
-): Promise<AllKinds> {
+async function kindsOfVersion(client: Discoverer, { group, version, isPreferred }: Version): Promise<AllKinds> {
   try {
     return { kinds: await resourcesOf(client, group, version), faults: [] };
   } catch (error) {

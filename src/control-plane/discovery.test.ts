@@ -482,6 +482,8 @@ describe("the control plane on an API", () => {
       await send({ typeUrl, responseNonce: (await next(typeUrl)).nonce, errorDetail });
     }
     await expect.poll(() => scrape(plane)).toMatch(/^pilot_xds_rds_reject\{node="busy.default",err="Internal"\} 1$/m);
+    // It is looked for in turns, a moment later.
+    await expect.poll(() => scrape(plane)).toMatch(/^fairlead_refused_objects(\{.*\})? [1-9]/m);
     const told = await scrape(plane);
     rpc.close();
     refuses.close();

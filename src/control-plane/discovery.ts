@@ -11,7 +11,6 @@ import { followExpired } from "./expired-certificates.ts";
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
 import type { Filter } from "./quarantine/index.ts";
-import { refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { renderAhead } from "./render-ahead.ts";
 import { createSecretAccess } from "./secret-access.ts";
@@ -179,7 +178,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     // What is written back to the API, by one of several control planes.
     runLeader(options, {
       ...{ ...api, ...gateways, stages, patchReports, metrics, trust, signal, programmed: reading.programmed },
-      refusals: { byObject: () => refusalsByObject(xds.refusals()), subscribe: xds.onRefusals },
+      refusals: { byObject: xds.refusalsByObject, subscribe: xds.onRefusals },
     });
     ready = true;
     return { addresses, close };

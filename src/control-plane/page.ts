@@ -9,7 +9,7 @@ import { createShowResource } from "./debug/config-dump.ts";
 import type { DashboardSettings } from "./discovery-options.ts";
 import { createEdits } from "./edits/index.ts";
 import { createMeshReads, type MeshReadsInputs } from "./reads/index.ts";
-import { refusalsByObject } from "./refusals.ts";
+import type { RefusalsByObject } from "./refusals.ts";
 import { type Trust, trustFacts } from "./trust/index.ts";
 import { createViewers } from "./viewers/index.ts";
 
@@ -23,11 +23,12 @@ export interface PageParts extends Omit<MeshReadsInputs, OwnInputs> {
   readonly patches: ProblemSources["patches"];
   readonly trust: Trust;
   readonly metrics: Metrics;
+  refusalsByObject(): Promise<RefusalsByObject>;
 }
 
 export function createPage(settings: DashboardSettings | undefined, parts: PageParts): HttpHandler | undefined {
   if (!settings) return undefined;
-  const { ads, resources, stages, objects, patches, refusals, trust, metrics, now } = parts;
+  const { ads, resources, stages, objects, patches, trust, metrics, now } = parts;
   const { edit, ...others } = settings;
   const reads = createMeshReads({
     ...parts,
@@ -38,7 +39,7 @@ export function createPage(settings: DashboardSettings | undefined, parts: PageP
     problemInputs: () =>
       problemInputs({
         ...{ objects, patches, now, meshConfig: stages.settings.text, decoding: stages.problems },
-        refusals: { byObject: () => refusalsByObject(refusals()) },
+        refusals: { byObject: parts.refusalsByObject },
       }),
   });
   return createDashboard({

@@ -2,7 +2,17 @@ import { describe, expect, test } from "vitest";
 import type { Cause } from "../collections/index.ts";
 import { types } from "../model/index.ts";
 import type { ProxyStatus } from "../xds/index.ts";
-import { findRefusals, refusalsByObject, sharedCauses } from "./refusals.ts";
+import { findRefusals, type Maker, refusalsByObject, sharedCauses } from "./refusals.ts";
+
+/** What comes of it, and in how many pieces. */
+function allOf<T>(steps: Generator<undefined, T>): { readonly value: T; readonly pieces: number } {
+  for (let pieces = 0; ; pieces++) {
+    const { done, value } = steps.next();
+    if (done) return { value, pieces };
+  }
+}
+
+const found = (...args: Parameters<typeof findRefusals>) => allOf(findRefusals(...args)).value;
 
 function proxy(name: string, lastError: string, refused: readonly string[], doubted: readonly string[] = []) {
   const type = { type: types.listener, lastError, refused: new Map(refused.map((one) => [one, lastError])), doubted };
@@ -15,7 +25,7 @@ const route = { object: "VirtualService/default/web" };
 const patch = { object: "EnvoyFilter/default/lua", field: "spec.configPatches[0]" };
 
 const told = (proxies: readonly ProxyStatus[], causes: readonly Cause[]) =>
-  Object.fromEntries(refusalsByObject(findRefusals(proxies, () => causes)));
+  Object.fromEntries(allOf(refusalsByObject(found(proxies, () => causes))).value);
 
 describe("what a proxy refuses", () => {
   test("is the patch's that is in it, with the patch's place", () => {
@@ -55,7 +65,7 @@ describe("what a proxy refuses", () => {
 
   test("is nothing once it has accepted, and long words are cut", () => {
     expect(told([proxy("a", "", [], [])], [patch])).toEqual({});
-    const [refusal] = findRefusals([proxy("a", "x".repeat(10_000), ["l"])], () => [patch]);
+    const [refusal] = found([proxy("a", "x".repeat(10_000), ["l"])], () => [patch]);
     expect(refusal?.words).toHaveLength(400);
   });
 });
@@ -63,27 +73,44 @@ describe("what a proxy refuses", () => {
 test("of a proxy that refuses whole sets without a name not all of thousands is looked at", () => {
   let asked = 0;
   const names = Array.from({ length: 5000 }, (_, i) => `l${i}`);
-  const found = findRefusals([proxy("a", "no", names)], () => {
-    asked++;
-    return [patch];
-  });
-  expect([asked, found.length]).toEqual([500, 500]);
+  const { value, pieces } = allOf(
+    findRefusals([proxy("a", "no", names)], () => {
+      asked++;
+      return [patch];
+    }),
+  );
+  expect([asked, value.length]).toEqual([500, 500]);
+  // One look-up in each, so that others have their turn between them.
+  expect(pieces).toBe(500);
+  expect(allOf(refusalsByObject(value)).pieces).toBe(500);
 });
 
-test("what made a resource that many proxies of a class refuse is looked up once", () => {
+test("what made a resource is looked up once for all proxies and classes that have it", () => {
   const asked: string[] = [];
-  const maker = (name: string) => ({
-    causes(_type: unknown, resource: string): readonly Cause[] {
+  const shared = { a: {}, b: {} };
+  const maker = (name: string, resources: Readonly<Record<string, object>>, sidecar = ""): Maker => ({
+    proxy: { sidecar },
+    get: (_type, resource) => resources[resource],
+    causes(_type, resource): readonly Cause[] {
       asked.push(`${name} ${resource}`);
       return [route];
     },
   });
-  const [one, other] = [maker("one"), maker("other")];
+  const one = maker("one", shared);
+  const others: Readonly<Record<string, Maker | undefined>> = {
+    6: maker("same", shared),
+    7: maker("other", { ...shared, b: {} }),
+    8: undefined,
+    9: maker("with a Sidecar", shared, "default/mine"),
+  };
   const all = Array.from({ length: 100 }, (_, i) => proxy(`${i}`, "no", ["a", "b"]));
-  const found = findRefusals(
+  const refusals = found(
     all,
-    sharedCauses(({ id }) => (id.includes("~7.") ? other : id.includes("~8.") ? undefined : one)),
+    sharedCauses(({ id }) => {
+      const name = id.split("~")[2]?.split(".")[0] ?? "";
+      return name in others ? others[name] : one;
+    }),
   );
-  expect(asked).toEqual(["one a", "one b", "other a", "other b"]);
-  expect(found.filter(({ blamed }) => blamed.length > 0)).toHaveLength(198);
+  expect(asked).toEqual(["one a", "one b", "other b", "with a Sidecar a", "with a Sidecar b"]);
+  expect(refusals.filter(({ blamed }) => blamed.length > 0)).toHaveLength(198);
 });

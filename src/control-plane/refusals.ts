@@ -24,17 +24,26 @@ export interface Refusal {
 /** Which objects and fields made a resource of a proxy. */
 export type CausesOf = (proxy: ProxyStatus, type: ResourceType, name: string) => readonly Cause[];
 
-/** Proxies of one class mostly refuse the same: what made it is looked up once for all of them. */
-export function sharedCauses<Maker extends { causes(type: ResourceType, name: string): readonly Cause[] }>(
-  makerOf: (node: ProxyNode) => Maker | undefined,
-): CausesOf {
-  const known = new Map<Maker, Map<string, readonly Cause[]>>();
+/** Who makes what proxies of a class are sent. */
+export interface Maker {
+  /** What it adds to the causes of resources that other classes may have too. */
+  readonly proxy: { readonly sidecar: string };
+  /** One object for all classes that have the same. */
+  get(type: ResourceType, name: string): object | undefined;
+  causes(type: ResourceType, name: string): readonly Cause[];
+}
+
+/** Proxies mostly refuse the same: what made a resource is looked up once for all classes that have it. */
+export function sharedCauses(makerOf: (node: ProxyNode) => Maker | undefined): CausesOf {
+  const known = new Map<object, Map<string, readonly Cause[]>>();
   return ({ node }, type, name) => {
     const maker = makerOf(node);
     if (!maker) return [];
-    const own = known.get(maker) ?? new Map<string, readonly Cause[]>();
-    known.set(maker, own);
-    const key = `${type} ${name}`;
+    const resource = maker.get(type, name);
+    // What is no longer there nobody else has either.
+    const [of, key] = resource ? [resource, maker.proxy.sidecar] : [maker, `${type} ${name}`];
+    const own = known.get(of) ?? new Map<string, readonly Cause[]>();
+    known.set(of, own);
     const causes = own.get(key) ?? maker.causes(type, name);
     own.set(key, causes);
     return causes;
@@ -47,19 +56,27 @@ const maxDoubted = 100;
 /** Where it refuses whole sets without a name, all that is in them counts as refused until it is found what is meant. */
 const maxRefused = 500;
 
-export function findRefusals(proxies: readonly ProxyStatus[], causesOf: CausesOf): readonly Refusal[] {
-  return proxies.flatMap((proxy) =>
-    proxy.types.flatMap(({ type, lastError, refused, doubted }) => {
+/** In small pieces: hundreds of classes may each refuse a thousand resources. */
+export function* findRefusals(
+  proxies: readonly ProxyStatus[],
+  causesOf: CausesOf,
+): Generator<undefined, readonly Refusal[]> {
+  const found: Refusal[] = [];
+  for (const proxy of proxies)
+    for (const { type, lastError, refused, doubted } of proxy.types) {
       const isNamed = refused.size > 0 || lastError === "";
-      const found = isNamed
-        ? refused.entries().take(maxRefused).toArray()
+      const names = isNamed
+        ? refused.entries().take(maxRefused)
         : doubted.slice(0, maxDoubted).map((name) => [name, lastError] as const);
-      return found.map(([resource, words]) => ({
-        ...{ proxy: proxyName(proxy.node), type, resource, words: printable(words.slice(0, maxWords)) },
-        blamed: blame(causesOf(proxy, type, resource)),
-      }));
-    }),
-  );
+      for (const [resource, words] of names) {
+        found.push({
+          ...{ proxy: proxyName(proxy.node), type, resource, words: printable(words.slice(0, maxWords)) },
+          blamed: blame(causesOf(proxy, type, resource)),
+        });
+        yield;
+      }
+    }
+  return found;
 }
 
 const kindOf = ({ object }: Cause): string => object.slice(0, object.indexOf("/"));
@@ -78,10 +95,14 @@ export interface ObjectRefusal {
   readonly isSure: boolean;
 }
 
-/** By `Kind/namespace/name`. What many proxies say is said once, with one of them named. */
-export function refusalsByObject(refusals: readonly Refusal[]): ReadonlyMap<string, readonly ObjectRefusal[]> {
+/** By `Kind/namespace/name`. */
+export type RefusalsByObject = ReadonlyMap<string, readonly ObjectRefusal[]>;
+
+/** What many proxies say is said once, with one of them named. In small pieces, too. */
+export function* refusalsByObject(refusals: readonly Refusal[]): Generator<undefined, RefusalsByObject> {
   const found = new Map<string, Map<string, { readonly first: Refusal; readonly proxies: Set<string> }>>();
-  for (const refusal of refusals)
+  for (const refusal of refusals) {
+    yield;
     for (const { object, field = "" } of refusal.blamed) {
       const own = found.get(object) ?? new Map<string, { first: Refusal; proxies: Set<string> }>();
       found.set(object, own);
@@ -89,6 +110,7 @@ export function refusalsByObject(refusals: readonly Refusal[]): ReadonlyMap<stri
       own.set(field, known);
       known.proxies.add(refusal.proxy);
     }
+  }
   return new Map(
     [...found].map(([object, own]) => [
       object,

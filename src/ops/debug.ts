@@ -28,7 +28,7 @@ export interface DebugSources {
   readonly systemNamespace: string;
   readonly ads: Proxies;
   /** What proxies (`pod.namespace`) refuse, and which objects made it. */
-  refusals?(): readonly RefusedResource[];
+  refusals?(): Promise<readonly RefusedResource[]>;
   /** By the name that follows `/debug/`. A text is answered as it is, anything else as JSON. */
   readonly views: ReadonlyMap<string, DebugView>;
 }
@@ -70,8 +70,10 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
       request.identity ? "forbidden" : "unauthenticated",
       "not allowed to read debug information",
     );
-  if (request.path === "syncz")
-    return { status: 200, body: lazyList(syncz(seen(sources, request), request.query, sources.refusals?.() ?? [])) };
+  if (request.path === "syncz") {
+    const refusals = (await sources.refusals?.()) ?? [];
+    return { status: 200, body: lazyList(syncz(seen(sources, request), request.query, refusals)) };
+  }
   if (request.path === "list") return { status: 200, body: pathNames(sources) };
   if (request.path === "") return { status: 200, body: index(sources) };
   const view = sources.views.get(request.path);

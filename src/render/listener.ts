@@ -25,6 +25,7 @@ import {
   type ListenerRefs,
   listenerKey,
   ownListeners,
+  publicListenerSteps,
   publicListeners,
 } from "./listener/outbound-refs.ts";
 import { isMade, keyOf, recipe } from "./recipe.ts";
@@ -88,6 +89,7 @@ function* gatewaySteps(view: View): Steps {
 
 function* sidecarSteps(view: View): Steps {
   if (isOff(view)) return;
+  yield* publicListenerSteps(view);
   for (const layer of outboundRecipes(view)) yield* layer.steps(view);
   yield* inboundListenerSteps(view);
 }

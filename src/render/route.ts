@@ -5,12 +5,12 @@ import { clientFacet, egressFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { keyedLayer, type Steps } from "./layer.ts";
 import { clientListenerRoutes } from "./listener/outbound-refs.ts";
-import { clientRouteKeys, publicPlaces, publicRouteKeys } from "./listener/route-keys.ts";
+import { clientPlaces, clientRouteKeys, publicPlaces, publicRouteKeys } from "./listener/route-keys.ts";
 import { keyOf, memoWords, wordsOf } from "./recipe.ts";
-import { publicClaims } from "./route/client-plan.ts";
-import { parseRouteName, placeWord } from "./route/egress.ts";
+import { publicClaims, publicPlan } from "./route/client-plan.ts";
+import { parseRouteName, placeWord, publicPortSteps } from "./route/egress.ts";
 import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
-import { clientRoute, isPublicPlace, publicHostSteps, publicRoute } from "./route/outbound.ts";
+import { clientHostSteps, clientRoute, isPublicPlace, publicHostSteps, publicRoute } from "./route/outbound.ts";
 import { clientIndex, isServiceRouteKey, serviceRoute, serviceRouteKey } from "./route/service-route.ts";
 import type { View } from "./view.ts";
 
@@ -31,8 +31,13 @@ function routeFor(view: View<ClientFacet>, key: string): Resource | undefined {
 
 /** What everybody's routes are made from. */
 function* placeSteps(view: View<BuildFacet>): Steps {
-  for (const [word, { shared }] of publicPlaces(view)) {
+  const places = publicPlaces(view);
+  yield;
+  if (places.size > 0) yield* publicPortSteps(view);
+  for (const [word, { shared }] of places) {
     yield* publicClaims.steps(view, word);
+    publicPlan(view, word);
+    yield;
     if (shared) yield* publicHostSteps(view, word);
   }
 }
@@ -50,6 +55,7 @@ export const routeKind: ResourceKind = {
       yield* placeSteps(view);
       yield* publicRoutes.steps(view);
     }
+    for (const word of clientPlaces(view)) yield* clientHostSteps(view, word);
     yield* clientRoutes.steps(view);
   },
   /** Listeners of a moment ago may still ask. */

@@ -30,6 +30,9 @@ export interface AddressAllocations {
   forget(key: string): void;
 }
 
+/** How many hosts are named; the others are counted. */
+const maxNamed = 5;
+
 export function createAddressAllocations({
   pools,
   isClaimed,
@@ -42,6 +45,8 @@ export function createAddressAllocations({
   const waiting = new Set<string>();
   /** A pool had none left, and nothing was freed since: to find that takes a look at all of its addresses. */
   let isFull = false;
+  /** Hosts of the entry that asks which found none. */
+  let lacking: string[] = [];
   /** One by one, until somebody finds none: thousands may wait for a single address. */
   let asking: string | undefined;
 
@@ -84,6 +89,14 @@ export function createAddressAllocations({
     askNext();
   }
 
+  /** In one line: an entry may have hundreds of hosts. */
+  function tellLacking(key: string): void {
+    if (lacking.length === 0) return;
+    const more = lacking.length > maxNamed ? [`${lacking.length - maxNamed} more`] : [];
+    log.error(`no address is left for ${[...lacking.slice(0, maxNamed), ...more].join(", ")} of ServiceEntry ${key}`);
+    lacking = [];
+  }
+
   return {
     give(key, host) {
       const known = given.get(key)?.get(host);
@@ -92,7 +105,7 @@ export function createAddressAllocations({
       const addresses = pick(`${key}|${host}`);
       if (addresses.length > 0) hold(key, host, addresses);
       else {
-        log.error(`no address is left for ${host} of ServiceEntry ${key}`);
+        lacking.push(host);
         waiting.add(key);
       }
       return addresses;
@@ -104,6 +117,7 @@ export function createAddressAllocations({
     },
     freed,
     done(key) {
+      tellLacking(key);
       if (asking === key) asking = undefined;
       askNext();
     },

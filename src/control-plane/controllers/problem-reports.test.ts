@@ -69,7 +69,7 @@ describe("problems of objects", () => {
           return () => listeners.delete(listener);
         },
       },
-      refusals: { byObject: () => new Map(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map(), subscribe: () => () => {} },
       now: () => now,
       random: () => 0.5,
       log: createLogger({ write: (line) => lines.push(line), now: () => new Date(0) }),

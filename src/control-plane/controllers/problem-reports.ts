@@ -20,7 +20,7 @@ export interface ProblemSources {
   readonly meshConfig: () => string;
   readonly decoding: () => readonly Problem[];
   readonly patches: { readonly skipped: ProblemInputs["patches"] };
-  readonly refusals: { byObject(): ProblemInputs["refused"] };
+  readonly refusals: { byObject(): Promise<ProblemInputs["refused"]> };
   readonly now: () => Date;
 }
 
@@ -60,10 +60,11 @@ function concerned({ objects }: ProblemSources): readonly Collection<KubeObject>
 }
 
 /** The state of this moment. */
-export function problemInputs(
+export async function problemInputs(
   sources: ProblemSources,
   credentials: Pick<CredentialInputs, "current"> = createCredentialInputs(sources),
-): ProblemInputs {
+): Promise<ProblemInputs> {
+  const refused = await sources.refusals.byObject();
   return {
     objects: [
       ...concerned(sources).flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
@@ -72,7 +73,7 @@ export function problemInputs(
     meshConfig: sources.meshConfig(),
     decoding: sources.decoding(),
     patches: sources.patches.skipped,
-    refused: sources.refusals.byObject(),
+    refused,
     now: sources.now(),
   };
 }
@@ -127,7 +128,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     const editions = [...own].flatMap(([kind, { objects }]) =>
       objects.keys().map((key) => [`${kind}/${key}`, editionOf(objects.get(key))] as const),
     );
-    const now = await findProblems(problemInputs(options, credentials));
+    const now = await findProblems(await problemInputs(options, credentials));
     if (signal.aborted) return;
     found = now;
     looked = new Map(editions);

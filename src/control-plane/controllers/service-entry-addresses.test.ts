@@ -201,6 +201,15 @@ describe("with few addresses", () => {
     expect(refused()).toEqual([]);
   });
 
+  test("an entry with more hosts than there are addresses is told of in one line", async () => {
+    const { set, writes, refused } = start(["240.240.0.0/30"], never);
+    set(entry("one", { hosts: Array.from({ length: 20 }, (_, i) => `h${i}.com`) }));
+    await expect.poll(() => writes.length).toBeGreaterThan(0);
+    expect(refused()).toEqual([
+      expect.stringContaining("no address is left for h3.com, h4.com, h5.com, h6.com, h7.com, 12 more of ServiceEntry"),
+    ]);
+  });
+
   test("an address that an owner wrote down while it was written for another is given up", async () => {
     const answer = Promise.withResolvers<KubeObject>();
     const { set, writes, written } = start(["240.240.0.0/29"], () => answer.promise);

@@ -4,6 +4,7 @@ import { createKubeClient, loadKubeconfig } from "../../kube/index.ts";
 import { createLogger, readList, readRecord, silentLogger } from "../../lib/index.ts";
 import { startControlledApi } from "../controllers/testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
+import type { ObjectVerdict } from "./programmed.ts";
 import { type ProgrammedStatusOptions, runProgrammedStatus } from "./status.ts";
 
 test("a kind whose statuses may not be written is told of once, and left alone", async () => {
@@ -41,7 +42,7 @@ test("a kind whose statuses may not be written is told of once, and left alone",
           return () => {};
         },
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: createLogger({
@@ -102,7 +103,7 @@ test("while proxies come, of many objects only a few and what somebody has chang
           return () => {};
         },
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -153,7 +154,7 @@ test("objects are judged together, before the first of them is written", async (
         moves: "",
         subscribe: () => () => {},
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -191,7 +192,7 @@ test.for(["the same leader", "the next leader"])("what reached nobody is looked 
         },
         subscribe: () => () => {},
       },
-      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      refusals: { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
       now: () => new Date(0),
       random: () => 0.5,
       log: silentLogger,
@@ -257,7 +258,7 @@ test("refusals that come one after the other are looked at together", async () =
         subscribe: () => () => {},
       },
       refusals: {
-        byObject() {
+        async byObject() {
           looks++;
           return new Map([[`${kind}/default/a`, []]]);
         },
@@ -279,5 +280,118 @@ test("refusals that come one after the other are looked at together", async () =
     expect(looks).toBe(1);
   } finally {
     await world.close();
+  }
+});
+
+/** One VirtualService, with the control plane that says who has it. */
+async function startOne(
+  programmed: { of(): Partial<ObjectVerdict> },
+  options: Partial<Pick<ProgrammedStatusOptions, "refusals" | "times">> & {
+    readonly beforeWrite?: () => Promise<void>;
+  },
+) {
+  const world = await startControlledApi();
+  const [group, kind] = ["networking.istio.io", "VirtualService"];
+  const objects = world.objects(group, kind);
+  const writes: unknown[] = [];
+  let tell = (_id: string): void => {};
+  await world.create({
+    apiVersion: "networking.istio.io/v1",
+    kind,
+    metadata: { name: "a", namespace: "default" },
+    spec: { hosts: ["a"], http: [{ directResponse: { status: 200 } }] },
+  });
+  await world.until(group, kind, "default/a", (one) => one !== undefined);
+  runProgrammedStatus({
+    client: {
+      ...world.client,
+      async patch(...args) {
+        await options.beforeWrite?.();
+        writes.push(args);
+        const written = await world.client.patch(...args);
+        // Another write before its change has come would be a conflict.
+        await world.until(group, kind, "default/a", (now) => now?.status !== undefined);
+        return written;
+      },
+    },
+    kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
+    replicas: () => 1,
+    programmed: {
+      async of(_kind, key) {
+        const { generation } = objects.get(key)?.metadata ?? {};
+        const rest = programmed.of();
+        return { generation, isMade: true, affected: 1, acknowledged: 1, refusing: [], waiting: [], ...rest };
+      },
+      moves: "",
+      subscribe(listener) {
+        tell = listener;
+        return () => {};
+      },
+    },
+    refusals: options.refusals ?? { byObject: async () => new Map<string, never>(), subscribe: () => () => {} },
+    now: () => new Date(0),
+    random: () => 0.5,
+    log: silentLogger,
+    signal: world.stop.signal,
+    times: options.times ?? {},
+  });
+  return { writes, change: () => tell(`${kind}/default/a`), close: world.close };
+}
+
+test("a proxy that refuses again and again does not put off that another is awaited", async () => {
+  let refuse = (): void => {};
+  const one = await startOne(
+    {
+      of: () => ({ affected: 2, acknowledged: 0, refusing: [{ proxy: "a", part: "l", words: "no" }], waiting: ["b"] }),
+    },
+    {
+      refusals: {
+        byObject: async () => new Map([["VirtualService/default/a", []]]),
+        subscribe(listener) {
+          refuse = listener;
+          return () => {};
+        },
+      },
+      times: { lookMs: 5, pendingMs: 300 },
+    },
+  );
+  const refusing = setInterval(() => refuse(), 10);
+  try {
+    await expect.poll(() => one.writes.length, { timeout: 3_000 }).toBe(1);
+  } finally {
+    clearInterval(refusing);
+    await one.close();
+  }
+});
+
+test("what is judged again while it is being written is not judged a third time", async () => {
+  let judged = 0;
+  const writing = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<void>();
+  const one = await startOne(
+    {
+      of() {
+        judged++;
+        return {};
+      },
+    },
+    {
+      beforeWrite() {
+        writing.resolve();
+        return again.promise;
+      },
+      times: { lookMs: 5, restMs: 0 },
+    },
+  );
+  try {
+    await writing.promise;
+    one.change();
+    await expect.poll(() => judged).toBe(2);
+    again.resolve();
+    await expect.poll(() => one.writes.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(judged).toBe(2);
+  } finally {
+    await one.close();
   }
 });

@@ -10,6 +10,7 @@ import { FairleadError, type Logger, type QueueMeter, readRecord } from "../../l
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
+import { createLooksSoon } from "../looks-soon.ts";
 import { type CalmTimes, createCalm } from "./calm.ts";
 import { tellsNobody, tellsProgrammed, withCondition } from "./condition.ts";
 import type { ObjectVerdict, Programmed } from "./programmed.ts";
@@ -23,7 +24,7 @@ export interface ProgrammedStatusOptions {
   readonly kinds: ReadonlyMap<string, { readonly ref: KindRef; readonly objects: Collection<KubeObject> }>;
   readonly programmed: Pick<Programmed, "of" | "moves" | "subscribe">;
   /** Objects that proxies refuse something of, as `Kind/namespace/name`. */
-  readonly refusals: { byObject(): { keys(): Iterable<string> }; subscribe(listener: () => void): () => void };
+  readonly refusals: { byObject(): Promise<{ keys(): Iterable<string> }>; subscribe(listener: () => void): () => void };
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
@@ -47,18 +48,23 @@ const handful = 10;
 /** and of more so many at a time: whoever changes something then waits for no more than a second of writes. */
 const batch = statusWritesPerSecond;
 
-/** Of all time, what goes into finding the objects of what is refused, is no more than one part of so many. */
-const refusalShare = 10;
-
 /** An object that is not known to be everywhere. */
 interface Open {
   /** Somebody may wait for it, or there are few. */
   readonly isUrgent: boolean;
-  /** When it was opened, or written last. */
+  /** When this generation of it was opened, or written last. */
   sinceMs: number;
+  readonly edition: string;
   pauseMs: number;
   nextMs: number;
   moves: string;
+}
+
+/** Of an object that is judged and then written; another one where it has changed meanwhile. */
+interface Judgement {
+  verdict: ObjectVerdict | undefined;
+  /** It is written next. */
+  isOver: boolean;
 }
 
 export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
@@ -72,19 +78,22 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const unreached = new Set<string>();
   const denied = new Set<string>();
   /** Those that are judged and then written, with what was found as far as it was. */
-  const judged = new Map<string, ObjectVerdict | undefined>();
+  const judged = new Map<string, Judgement>();
   let timer: NodeJS.Timeout | undefined;
 
-  const work = (id: string, turn: () => Promise<void>): Promise<void> =>
-    // What could not be written is judged anew.
-    tell(id, turn).finally(() => judged.delete(id));
+  const work = (id: string, turn: () => Promise<void>): Promise<void> => {
+    const used = judged.get(id);
+    // What could not be written is judged anew; not what was judged again meanwhile.
+    return tell(id, turn, used?.verdict).finally(() => {
+      if (used?.isOver && judged.get(id) === used) judged.delete(id);
+    });
+  };
 
-  const tell = async (id: string, turn: () => Promise<void>): Promise<void> => {
+  const tell = async (id: string, turn: () => Promise<void>, kept: ObjectVerdict | undefined): Promise<void> => {
     const [kindName, key] = split(id);
     const kind = kinds.get(kindName);
     const state = open.get(id);
     const isPending = state !== undefined && performance.now() - state.sinceMs < pendingMs;
-    const kept = judged.get(id);
     // What was awaited when it was judged may have come since, while others were written.
     const verdict = kept && (isPending || isSettledBy(kept)) ? kept : await judge(id);
     const object = kind?.objects.get(key);
@@ -117,12 +126,12 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   /** All before the first is written: a write is a change, after which all proxies are looked at anew. */
   const judgeAll = async (ids: readonly string[]): Promise<void> => {
     const beganMs = performance.now();
-    for (const id of ids) judged.set(id, undefined);
-    for (const id of ids) {
+    const judgements = ids.map((id): readonly [string, Judgement] => [id, { verdict: undefined, isOver: false }]);
+    for (const [id, judgement] of judgements) judged.set(id, judgement);
+    for (const [id, judgement] of judgements) {
       // What cannot be judged is tried again, and told of, by whoever writes it.
-      const verdict = await judge(id).catch(() => undefined);
-      // Not of one that has changed meanwhile.
-      if (judged.has(id)) judged.set(id, verdict);
+      judgement.verdict = await judge(id).catch(() => undefined);
+      judgement.isOver = true;
     }
     calm.spent(performance.now() - beganMs, performance.now());
     for (const id of ids) queue.due(id);
@@ -174,13 +183,18 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     unreached.delete(id);
   };
   const begin = (id: string, isChanged: boolean): void => {
-    const [kind] = split(id);
+    const [kind, key] = split(id);
     if (!kinds.has(kind) || denied.has(kind) || (!isChanged && open.has(id))) return;
     const nowMs = performance.now();
     judged.delete(id);
+    const { uid, generation } = kinds.get(kind)?.objects.get(key)?.metadata ?? {};
+    const edition = `${uid} ${generation}`;
+    const known = open.get(id);
     open.set(id, {
       isUrgent: isChanged || open.size < handful,
-      sinceMs: nowMs,
+      // A proxy that refuses it again and again must not put off that others are awaited.
+      sinceMs: known?.edition === edition ? known.sinceMs : nowMs,
+      edition,
       pauseMs: lookMs,
       nextMs: nowMs + lookMs,
       moves: "",
@@ -210,19 +224,15 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     timer = undefined;
   };
 
-  let refusalTimer: NodeJS.Timeout | undefined;
-  let refusalRestMs = 0;
-  const lookAtRefusals = (): void => {
-    refusalTimer = undefined;
-    const beganMs = performance.now();
-    // Also those that were refused, and may be no longer.
-    for (const id of [...refusals.byObject().keys(), ...rejected]) begin(id, true);
-    refusalRestMs = refusalShare * (performance.now() - beganMs);
-  };
-  /** Soon: a thousand proxies that refuse the same say so one after the other, and all of them are looked at each time. */
-  const refused = (): void => {
-    refusalTimer ??= setTimeout(lookAtRefusals, Math.max(lookMs, refusalRestMs)).unref();
-  };
+  const refusalLooks = createLooksSoon({
+    waitMs: lookMs,
+    async look() {
+      const refused = await refusals.byObject();
+      // Also those that were refused, and may be no longer.
+      if (!signal.aborted) for (const id of [...refused.keys(), ...rejected]) begin(id, true);
+    },
+    onFault: (error) => options.log.error(`looking at refusals: ${FairleadError.from(error).message}`),
+  });
 
   let seen = programmed.moves;
   const again = setInterval(() => {
@@ -235,8 +245,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const stops = [
     () => clearInterval(again),
     programmed.subscribe((id) => begin(id, true)),
-    () => clearTimeout(refusalTimer),
-    refusals.subscribe(refused),
+    refusalLooks.stop,
+    refusals.subscribe(refusalLooks.signal),
   ];
   const end = (): void => {
     clearInterval(timer);

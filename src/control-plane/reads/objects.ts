@@ -18,7 +18,7 @@ interface ObjectInputs {
   /** By the names that provenance has. */
   readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
   readonly programmed: Programmed;
-  refusals(): readonly Refusal[];
+  refusals(): Promise<readonly Refusal[]>;
 }
 
 /** By the ids of objects. */
@@ -51,7 +51,7 @@ export function createObjectReads(
       return {
         ...objectRow(kind, key, object, found),
         ...textsOf(object),
-        findings: findingsOf(id, found, inputs.refusals()),
+        findings: findingsOf(id, found, await inputs.refusals()),
         ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
         parts: await partsOf(inputs, kind, key),
         changes: latest,

@@ -32,10 +32,10 @@ export interface MeshReadsInputs {
   /** By the names that provenance has. */
   readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
   readonly programmed: Programmed;
-  refusals(): readonly Refusal[];
+  refusals(): Promise<readonly Refusal[]>;
   identities(): Identities;
   /** What `findProblems` is to look at. */
-  problemInputs(): ProblemInputs;
+  problemInputs(): Promise<ProblemInputs>;
   readonly traffic: Pick<Traffic, "view" | "everywhere">;
   readonly taps: TapSessions;
   readonly why: MeshReads["why"];
@@ -95,7 +95,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const rows = await proxyRows();
       const findings = findFindings({
         problems: await problems(),
-        refusals: inputs.refusals(),
+        refusals: await inputs.refusals(),
         proxies: rows,
         services: await services.services(),
         identities: inputs.identities(),
@@ -110,11 +110,13 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       };
     },
     proxies: proxyRows,
-    proxy(id) {
+    async proxy(id) {
+      if (!findProxy(ads, id)) return undefined;
+      const refusals = await inputs.refusals();
       const proxy = findProxy(ads, id);
       if (!proxy) return undefined;
       const holder = inputs.identities().proxies.find((one) => one.proxy === proxyName(proxy.node));
-      return proxyDetail(proxy, inputs.refusals(), holder);
+      return proxyDetail(proxy, refusals, holder);
     },
     ...createResourceReads(inputs),
     ...services,
@@ -153,7 +155,7 @@ function createProblemCache({ graph, problemInputs }: MeshReadsInputs): () => Pr
   return () => {
     const atMs = performance.now();
     if (last && (last.version === graph.version || atMs - last.atMs < restMs)) return last.found;
-    last = { version: graph.version, atMs, found: findProblems(problemInputs()) };
+    last = { version: graph.version, atMs, found: problemInputs().then(findProblems) };
     return last.found;
   };
 }

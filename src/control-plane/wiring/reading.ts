@@ -45,7 +45,7 @@ export interface Reading {
 export function createReading(plane: Plane, inputs: ReadingInputs): Reading {
   const { options, graph, watched, metrics, client, signal } = plane;
   const { stages, resources, trust, traffic, envoyTypes } = inputs;
-  const { ads, quarantine, refusals } = inputs.xds;
+  const { ads, quarantine, refusals, refusalsByObject } = inputs.xds;
   const { now, log, monotonicMs } = options;
   const kinds: ReadonlyMap<string, Collection<KubeObject>> = new Map(
     kindNames().map(([name, { group, kind }]) => [name, watched.objects(group, kind)]),
@@ -70,7 +70,7 @@ export function createReading(plane: Plane, inputs: ReadingInputs): Reading {
   const taps = createTapSessions({ ...traffic, monotonicMs, log: log.scope("traffic") });
   const written: Promise<void>[] = [];
   const page = createPage(options.dashboard, {
-    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why, diff },
+    ...{ graph, stages, ads, resources, programmed, refusals, refusalsByObject, trust, metrics, now, why, diff },
     ...{ kinds, objects: watched.objects, patches: inputs.patchReports, traffic, taps, client },
     ...{ monotonicMs, access: options.access, log: log.scope("page"), signal },
     onEnd: (last) => written.push(last),

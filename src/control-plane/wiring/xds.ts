@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import type { Source } from "../../collections/index.ts";
 import { versionInfo } from "../../ops/index.ts";
 import { type Ads, type AdsOptions, createAds, type OtherTypes, type ResourceSource } from "../../xds/index.ts";
+import { createPolite } from "../politely.ts";
 import { createGenerations, createQuarantine, type Filter, type Quarantine } from "../quarantine/index.ts";
-import { findRefusals, type Refusal, sharedCauses } from "../refusals.ts";
+import { findRefusals, type Refusal, type RefusalsByObject, refusalsByObject, sharedCauses } from "../refusals.ts";
 import type { ControlledSource } from "../source/resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { Plane } from "./plane.ts";
@@ -26,8 +27,9 @@ export interface Xds {
   readonly ads: Ads;
   /** EnvoyFilters that a proxy refuses are withheld from it, so that all else comes there. */
   readonly quarantine: Quarantine;
-  /** Which objects of users it was that proxies refuse. */
-  refusals(): readonly Refusal[];
+  /** Which objects of users it was that proxies refuse: looked for anew each time, in short turns. */
+  refusals(): Promise<readonly Refusal[]>;
+  refusalsByObject(): Promise<RefusalsByObject>;
   /** Told when these may be others. */
   onRefusals(listener: () => void): () => void;
 }
@@ -59,10 +61,19 @@ export function createXds({ options, graph, metrics, signal }: Plane, inputs: Xd
     onChange: tell,
   });
   signal.addEventListener("abort", quarantine.close, { once: true });
+  const polite = createPolite();
+  function* findAll(): Generator<undefined, readonly Refusal[]> {
+    const refused = yield* findRefusals(ads.refusing(), sharedCauses(resources.rendererOf));
+    return [...refused, ...quarantine.refusals()];
+  }
+  function* findByObject(): Generator<undefined, RefusalsByObject> {
+    return yield* refusalsByObject(yield* findAll());
+  }
   return {
     ads,
     quarantine,
-    refusals: () => [...findRefusals(ads.refusing(), sharedCauses(resources.rendererOf)), ...quarantine.refusals()],
+    refusals: () => polite(findAll()),
+    refusalsByObject: () => polite(findByObject()),
     onRefusals(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

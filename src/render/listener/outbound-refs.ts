@@ -5,6 +5,7 @@
 import type { Scope } from "../../mesh/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, serverFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { clientDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
 import { keyOf, memberRecipe, recipe } from "../recipe.ts";
@@ -50,6 +51,20 @@ const publicPlan = recipe(buildFacet, "public listener plan", (view): OutboundPl
   const scope = view.mesh.publicScope(view.proxy.type);
   return planListeners({ ...view, client: everybody }, scope, (_egress, key) => requests.get(key));
 });
+
+/**
+ * Makes what everybody's listeners are planned from service by service, and then these, for a client that may have them:
+ * before either is asked for as a whole.
+ */
+export function* publicListenerSteps(view: View<ClientFacet>): Steps {
+  if (!clientScope(view).isPublic) return;
+  yield* publicRequests.steps(view);
+  const isPublic = clientPlan(view) === "public";
+  yield;
+  if (!isPublic) return;
+  yield* publicListeners.steps(view);
+  if (clientDecisions(view).services.size > 0) yield* differentListeners.steps(view);
+}
 
 /** As text: all that their keys have of the plan itself. */
 const publicTexts = recipe(buildFacet, "public listeners as text", (view): readonly string[] =>

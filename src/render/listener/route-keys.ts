@@ -48,6 +48,14 @@ export function clientRouteKeys(view: View<ClientFacet>): readonly string[] {
   return [...publicPlaces(view)].flatMap(([word, place]) => ownKeys(view, word, place));
 }
 
+/** Places of which all hosts are asked for in one route. */
+export function clientPlaces(view: View<ClientFacet>): readonly string[] {
+  const asked = clientListenerRoutes(view);
+  if (asked === "public") return [...publicPlaces(view)].flatMap(([word, { shared }]) => (shared ? [word] : []));
+  const parsed = withHttpProxy(view, asked).map(parseRouteName);
+  return parsed.flatMap((name) => (name && name.host === undefined ? [placeWord(name)] : []));
+}
+
 /** The mesh-wide HTTP proxy port has a listener and routes of its own. */
 const withHttpProxy = (view: View<BuildFacet>, names: readonly string[]): readonly string[] =>
   view.mesh.settings().proxyHttpPort ? [...names, httpProxyRoute] : names;

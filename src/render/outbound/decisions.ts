@@ -6,7 +6,8 @@ import { sameData } from "../../collections/index.ts";
 import { longestWildcard, type Scope } from "../../mesh/index.ts";
 import { type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
 import { clientFacet, type TypeFacet, typeFacet } from "../facets.ts";
-import { memberRecipe, recipe } from "../recipe.ts";
+import type { Steps } from "../layer.ts";
+import { isMade, memberRecipe, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientScope } from "./client-scope.ts";
 import { type DecidedTarget, decidedTargets, targetsKey } from "./targets.ts";
@@ -46,6 +47,17 @@ export const clientDecisions = recipe(clientFacet, "client decisions", (view): C
   if (own) return { onPublic: true, services: own };
   return { onPublic: false, services: decideAll(view, scope, view.proxy.labels) };
 });
+
+/** Makes what it follows from service by service, which nothing need make again when it is asked for. */
+export function* decisionSteps(view: View<ClientFacet>): Steps {
+  if (isMade(clientDecisions.ref(view))) return;
+  const scope = clientScope(view);
+  for (const key of scope.isPublic ? servicesOf(scope, scope.ownRuleHosts) : scope.services) {
+    if (scope.isPublic) publicDecision(view, key);
+    decide(view, clientScope(view), key, view.proxy.labels);
+    yield;
+  }
+}
 
 function decideAll(view: View<TypeFacet>, scope: Scope, labels: ClientFacet["labels"] | undefined): Decisions {
   const decisions = new Map<string, Decision>();

@@ -4,7 +4,7 @@ import { buildFacet, clientFacet, placedClientFacet, placedFacet, type TypeFacet
 import { type LayerRef, layerRecipe, memberLayer, type Refs, type Steps } from "../layer.ts";
 import { memberRecipe, type ResourceRecipe, type ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { clientDecisions, type Decisions, publicDecision, publicServices } from "./decisions.ts";
+import { clientDecisions, type Decisions, decisionSteps, publicDecision, publicServices } from "./decisions.ts";
 import type { DecidedTarget } from "./targets.ts";
 
 /** How one kind of resource follows from what was decided about a cluster. */
@@ -61,6 +61,9 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
   return {
     refs: (view) => recipes(view).map((layer) => layer.ref(view)),
     *steps(view) {
+      yield* decisionSteps(view);
+      if (clientDecisions(view).onPublic) yield* nearServices.steps(view);
+      yield;
       for (const layer of recipes(view)) yield* layer.steps(view);
     },
   };

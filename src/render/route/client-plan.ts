@@ -5,9 +5,10 @@
 import { sameData } from "../../collections/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { clientDecisions, publicDecision, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
-import { keyOf, memberRecipe, recipe, wordsOf } from "../recipe.ts";
+import { isMade, keyOf, memberRecipe, recipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientServicesAt, egressPlace, publicServicesAt } from "./egress.ts";
 import {
@@ -61,6 +62,21 @@ export const clientPlan = recipe(clientFacet, "route plan", (view, word): Client
   const instead = planning.scope.isPublic ? differences(view, planning, word) : undefined;
   return instead ? { onPublic: true, instead } : { onPublic: false, plan: planHosts(planning) };
 });
+
+/** Makes what the plan follows from name by name and claim by claim, which nothing need make again when it is asked for. */
+export function* clientPlanSteps(view: View<ClientFacet>, word: string): Steps {
+  if (isMade(clientPlan.ref(view, word))) return;
+  const planning = clientPlanning(view, word);
+  if (!planning) return;
+  yield;
+  if (planning.scope.isPublic) return yield* ownNames.steps(view, word);
+  for (const claimant of claimants(planning)) {
+    // It may be another one since.
+    const now = clientPlanning(view, word);
+    if (now) claimOf(now, claimant);
+    yield;
+  }
+}
 
 function publicPlanning(view: View<BuildFacet>, word: string): Planning | undefined {
   const scope = view.mesh.publicScope(view.proxy.type);

@@ -9,6 +9,7 @@ import {
   type ServicePort,
 } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { memberRecipe, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
@@ -83,6 +84,9 @@ const publicPorts = memberRecipe<BuildFacet, PlacedService, PortTable>(buildFace
   each: (view, key) => placedService(publicEgress(view)?.table.service(key)),
   whole: portTable,
 });
+
+/** Makes the tables of all ports service by service. */
+export const publicPortSteps = (view: View<BuildFacet>): Steps => publicPorts.steps(view);
 
 const publicEgress = ({ mesh, proxy }: View<BuildFacet>): EgressScope | undefined =>
   mesh.publicScope(proxy.type).egress[0];

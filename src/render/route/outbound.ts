@@ -6,7 +6,7 @@ import { memberRecipe, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes, type HostList, hostList } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
-import { clientPlan, publicPlan } from "./client-plan.ts";
+import { clientPlan, clientPlanSteps, publicPlan } from "./client-plan.ts";
 import { parseRouteName, placeWord } from "./egress.ts";
 import type { PlannedHost } from "./host-plan.ts";
 import { ownerRoutes, ownerSteps } from "./owner.ts";
@@ -64,9 +64,18 @@ const ownHosts = memberRecipe<ClientFacet, HostPart, ReadonlyMap<string, HostPar
     return plan.onPublic ? [...plan.instead.values()].map(({ key }) => key) : plan.plan.hosts.map(({ key }) => key);
   },
   each: (view, key) => virtualHost(view, key),
+  prepare: (view, key) => ownerSteps(view, wordsOf(key)[1] ?? ""),
   whole: (hosts) => hosts,
   equals: Object.is,
 });
+
+/** Makes the plan of a place, and the hosts there that the client has and others have not, one by one. */
+export function* clientHostSteps(view: View<ClientFacet>, word: string): Steps {
+  yield* clientPlanSteps(view, word);
+  clientPlan(view, word);
+  yield;
+  yield* ownHosts.steps(view, word);
+}
 
 /** Whether the client's routes for all hosts of a place are everybody's. */
 export function isPublicPlace(view: View<ClientFacet>, word: string): boolean {

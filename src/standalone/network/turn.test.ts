@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { Server } from "node:net";
+import { expect, test, vi } from "vitest";
 import { createLogger } from "../../lib/index.ts";
 import { takeTurn } from "./turn.ts";
 
@@ -55,4 +56,18 @@ test("where there are no turns to be had, nobody waits for one", async () => {
   const turn = await take({ name: "/nowhere/at all" });
   turn.end();
   expect(told).toEqual([expect.stringContaining("without a turn")]);
+});
+
+test("a knock that cannot be answered for want of descriptors ends nobody", async () => {
+  const servers: Server[] = [];
+  const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
+    servers.push(this);
+    listen.mockRestore();
+    return this.listen(...(args as [string]));
+  });
+  const turn = await waiter().take();
+  expect(servers).toHaveLength(1);
+  // As node tells of it.
+  expect(() => servers[0]?.emit("error", new Error("accept EMFILE"))).not.toThrow();
+  turn.end();
 });

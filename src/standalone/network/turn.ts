@@ -35,6 +35,8 @@ export async function takeTurn(options: TurnOptions): Promise<{ end(): void }> {
       server.listen(name);
       await once(server, "listening");
       server.unref();
+      // Whoever knocks is told nothing anyway: where descriptors are wanting, that is no reason to end.
+      server.on("error", () => {});
       return { end: () => void server.close() };
     } catch (error) {
       const why = systemCode(error) === "EADDRINUSE" ? undefined : FairleadError.from(error).message;

@@ -576,3 +576,15 @@ test("a client that was busy for very long: what it asks for with its answers co
   for (const response of late) client.answer(response);
   expect(client.settle().sort()).toEqual(["RDS 80", "RDS 90", "VHDS -90/~none", "VHDS 80/a"]);
 });
+
+test("of what is said of many parts no more is kept than of one, and each is heard", () => {
+  const client = createClient();
+  const names = Array.from({ length: 20 }, (_, i) => `${8000 + i}`);
+  client.put(...names.map((name) => route(name, { a: "a" })));
+  client.ask(RDS, { subscribe: names });
+  for (const response of client.responses()) client.answer(response, "x".repeat(4096));
+  const [state] = client.state.states();
+  const words = state?.refusals?.lastError ?? "";
+  expect(words).toHaveLength(4096);
+  expect(names.filter((name) => words.includes(`${name}: x`))).toHaveLength(20);
+});

@@ -90,6 +90,16 @@ interface Group {
 const claimsWaitMs = 1000;
 const answerWaitMs = 5000;
 
+/** As much as is kept of what is said of one response. */
+const maxWords = 4096;
+
+/** Each has its share, as each begins with the name that it is of. A copy: a part of a text keeps all of it. */
+function joined(texts: readonly string[]): string {
+  const share = Math.ceil(maxWords / texts.length);
+  const text = texts.map((one) => one.slice(0, share)).join("; ");
+  return Buffer.from(text.slice(0, maxWords)).toString();
+}
+
 const none: ReadonlySet<string> = new Set();
 const noNames: readonly string[] = [];
 const unknown: Told = { route: undefined, epoch: "", doubts: none };
@@ -270,7 +280,7 @@ export function createHostPush({ enabled, apart, versions, isAsked }: HostPushOp
     if (group.open.size > 0) return { again: [] };
     groups = groups.filter((one) => one !== group);
     if (group.errors.length === 0) return { whole: { nonce: group.nonce }, again: [] };
-    const error = group.errors.map(({ text }) => text).join("; ");
+    const error = joined(group.errors.map(({ text }) => text));
     // Parts are answered one by one; only those that are sent as they are may be several.
     const isKnown = group.errors.every((one) => one.route !== "");
     const known = isKnown ? { refused: new Set(group.errors.map((one) => one.route)) } : {};

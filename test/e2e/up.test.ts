@@ -59,6 +59,19 @@ describe("up", { timeout: 300_000 }, () => {
     await expect(fetch(`http://${addresses["http"]}/ready`)).rejects.toThrow();
   });
 
+  test("its control plane logs as much as it was told to", async () => {
+    const logOf = async (...flags: readonly string[]): Promise<string> => {
+      const data = join(work, `logs${flags.length}`);
+      const started = await up(data, ...flags);
+      started.child.kill("SIGTERM");
+      expect(await started.exited).toBe(0);
+      return readFileSync(join(data, "logs", "control-plane.log"), "utf8");
+    };
+    const [usual, quiet] = await Promise.all([logOf(), logOf("--log_output_level", "default:warn")]);
+    expect(usual).toContain("\tinfo\tstopping");
+    expect(quiet).not.toContain("\tinfo\t");
+  });
+
   test("told to stop while it starts, it says so, and the folder is free again", async () => {
     const data = join(work, "interrupted");
     const started = startFairlead(["up", "--data", data, ...anyPort]);

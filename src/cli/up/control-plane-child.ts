@@ -15,6 +15,7 @@ export interface ControlPlaneOptions
   readonly domain: string;
   /** Kubeconfig that whoever holds the page's secret applies objects with; absent: the page is for reading. */
   readonly editKubeconfig?: string | undefined;
+  readonly logLevels: string | undefined;
   readonly fairlead: readonly string[];
 }
 
@@ -44,6 +45,7 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
       ...(options.editKubeconfig === undefined
         ? []
         : ["--dashboard-edit", "--dashboard-edit-kubeconfig", options.editKubeconfig]),
+      ...(options.logLevels === undefined ? [] : ["--log_output_level", options.logLevels]),
       ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...addressFlags(options, bound),
     ],

@@ -277,6 +277,7 @@ async function startChildren(
       addresses: options.addresses,
       meshAddress: network?.discoveryAddress,
       editKubeconfig: options.dashboardEdit ? api.kubeconfig : undefined,
+      logLevels: options.logLevels,
     }),
     ...(network
       ? [

@@ -37,8 +37,9 @@ const encodedTags = recipe(
   ({ proxy }, key): Part => {
     const { istioTags: wanted, telemetry, proxyConfig } = JSON.parse(key) as TagSources;
     const own = telemetry && Object.keys(telemetry).length > 0 ? telemetry : (proxyConfig ?? {});
-    const tags = [...(wanted ? [...istioTags(proxy), ...dryRunTags] : []), ...userTags(proxy, own)];
-    return flat(joined(tags.sort((a, b) => compareText(a.name, b.name)).map(({ part }) => part)));
+    const [mine, users] = [wanted ? istioTags(proxy) : [], userTags(proxy, own)];
+    const tags = users.length === 0 ? mine : [...mine, ...users].sort((a, b) => compareText(a.name, b.name));
+    return flat(joined(tags.map(({ part }) => part)));
   },
   samePart,
 );
@@ -71,14 +72,16 @@ function tagType(tag: TelemetryTracingCustomTag): TagType | undefined {
   return undefined;
 }
 
-function istioTags(proxy: TracedFacet): Tag[] {
+/** In the order of their names. */
+function istioTags(proxy: TracedFacet): readonly Tag[] {
   const { self, metadata } = proxy;
   return [
+    ...dryRunTags,
     tagsOfSelf.revision(self.canonicalRevision || "latest"),
     tagsOfSelf.service(self.canonicalName || "unknown"),
+    tagsOfSelf.cluster(proxy.cluster || "unknown"),
     tagsOfSelf.mesh(metadata.MESH_ID || "unknown"),
     tagsOfSelf.namespace(proxy.namespace || "default"),
-    tagsOfSelf.cluster(proxy.cluster || "unknown"),
   ];
 }
 
@@ -90,7 +93,12 @@ function literal(name: string): (value: string) => Tag {
     placeOf(CustomTagSchema, "literal", head),
     placeOf(CustomTag_LiteralSchema, "value"),
   ];
-  return (value) => ({ name, part: partOf([textIn(places, value)]) });
+  let last: { readonly value: string; readonly tag: Tag } | undefined;
+  return (value) => {
+    // Of the mesh, the cluster and the namespace the next proxy mostly has the same.
+    if (last?.value !== value) last = { value, tag: { name, part: partOf([textIn(places, value)]) } };
+    return last.tag;
+  };
 }
 
 const tagsOfSelf = {

@@ -12,6 +12,7 @@ import {
   type Resource,
   type ResourceSet,
   type ResourceType,
+  types,
 } from "../model/index.ts";
 import type { ProxyNode, ProxyProgress, ProxySession, SentOfType } from "../xds/index.ts";
 import type { ControlledSource } from "./source/resource-source.ts";
@@ -102,8 +103,9 @@ const progressOf = ({ progress }: LookOptions): ReadonlyMap<ProxyNode, ProxyProg
 
 function givenTo(one: Connected, source: ControlledSource, stream: ProxyProgress | undefined): Given {
   const { node, session, asked } = one;
-  // Others, such as the name table, are made only for those who ask for them.
-  const compared = [...new Set([...envoyTypes, ...asked.keys()])];
+  // Others, such as the name table, are made only for those who ask for them. Workloads come from a source in front of this one.
+  const others = [...asked.keys()].filter((type) => type !== types.workload);
+  const compared = [...new Set([...envoyTypes, ...others])];
   return {
     one,
     withheld: source.withheldFrom(node),

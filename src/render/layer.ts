@@ -19,6 +19,13 @@ export interface LayerRecipe<F extends object> extends Recipe<F, Layer> {
 /** Each step is a small piece of work that need not be done again when the whole is asked for. */
 export type Steps = Generator<void>;
 
+/** One step, where there is anything to make. */
+export function* step(ref: Ref<unknown>): Steps {
+  if (isMade(ref)) return;
+  ref.memo.get(ref.key);
+  yield;
+}
+
 export function layerRecipe<F extends object>(
   facet: FacetKind<F>,
   name: string,

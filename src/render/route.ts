@@ -3,10 +3,10 @@ import type { IsPart } from "../collections/index.ts";
 import { type BuildFacet, type ClientFacet, type Resource, types } from "../model/index.ts";
 import { clientFacet, egressFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { keyedLayer, type Steps } from "./layer.ts";
+import { keyedLayer, type Steps, step } from "./layer.ts";
 import { clientListenerRoutes } from "./listener/outbound-refs.ts";
 import { clientPlaces, clientRouteKeys, publicPlaces, publicRouteKeys } from "./listener/route-keys.ts";
-import { keyOf, memoWords, wordsOf } from "./recipe.ts";
+import { isMade, keyOf, memoWords, wordsOf } from "./recipe.ts";
 import { publicClaims, publicPlan } from "./route/client-plan.ts";
 import { parseRouteName, placeWord, publicPortSteps } from "./route/egress.ts";
 import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
@@ -36,8 +36,7 @@ function* placeSteps(view: View<BuildFacet>): Steps {
   if (places.size > 0) yield* publicPortSteps(view);
   for (const [word, { shared }] of places) {
     yield* publicClaims.steps(view, word);
-    publicPlan(view, word);
-    yield;
+    yield* step(publicPlan.ref(view, word));
     if (shared) yield* publicHostSteps(view, word);
   }
 }
@@ -51,7 +50,8 @@ export const routeKind: ResourceKind = {
   },
   *steps(view) {
     if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view);
-    if (clientListenerRoutes(view) === "public") {
+    // Else there is nothing left to make of what all share, however much that is.
+    if (clientListenerRoutes(view) === "public" && !isMade(publicRoutes.ref(view))) {
       yield* placeSteps(view);
       yield* publicRoutes.steps(view);
     }

@@ -5,7 +5,7 @@
 import type { Scope } from "../../mesh/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, serverFacet } from "../facets.ts";
-import type { Steps } from "../layer.ts";
+import { type Steps, step } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { clientDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
 import { keyOf, memberRecipe, recipe } from "../recipe.ts";
@@ -59,9 +59,8 @@ const publicPlan = recipe(buildFacet, "public listener plan", (view): OutboundPl
 export function* publicListenerSteps(view: View<ClientFacet>): Steps {
   if (!clientScope(view).isPublic) return;
   yield* publicRequests.steps(view);
-  const isPublic = clientPlan(view) === "public";
-  yield;
-  if (!isPublic) return;
+  yield* step(clientPlan.ref(view));
+  if (clientPlan(view) !== "public") return;
   yield* publicListeners.steps(view);
   if (clientDecisions(view).services.size > 0) yield* differentListeners.steps(view);
 }

@@ -1,7 +1,7 @@
 /** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, placedClientFacet, placedFacet, type TypeFacet, typeFacet } from "../facets.ts";
-import { type LayerRef, layerRecipe, memberLayer, type Refs, type Steps } from "../layer.ts";
+import { type LayerRef, layerRecipe, memberLayer, type Refs, type Steps, step } from "../layer.ts";
 import { memberRecipe, type ResourceRecipe, type ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientDecisions, type Decisions, decisionSteps, publicDecision, publicServices } from "./decisions.ts";
@@ -62,8 +62,8 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
     refs: (view) => recipes(view).map((layer) => layer.ref(view)),
     *steps(view) {
       yield* decisionSteps(view);
+      yield* step(clientDecisions.ref(view));
       if (clientDecisions(view).onPublic) yield* nearServices.steps(view);
-      yield;
       for (const layer of recipes(view)) yield* layer.steps(view);
     },
   };

@@ -1,7 +1,7 @@
 /** A sidecar in; its route configurations out, as lists of virtual hosts that all who decided alike share. */
 import { type BuildFacet, type ClientFacet, types } from "../../model/index.ts";
 import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
-import type { Steps } from "../layer.ts";
+import { type Steps, step } from "../layer.ts";
 import { memberRecipe, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes, type HostList, hostList } from "./assembly.ts";
@@ -72,8 +72,7 @@ const ownHosts = memberRecipe<ClientFacet, HostPart, ReadonlyMap<string, HostPar
 /** Makes the plan of a place, and the hosts there that the client has and others have not, one by one. */
 export function* clientHostSteps(view: View<ClientFacet>, word: string): Steps {
   yield* clientPlanSteps(view, word);
-  clientPlan(view, word);
-  yield;
+  yield* step(clientPlan.ref(view, word));
   yield* ownHosts.steps(view, word);
 }
 

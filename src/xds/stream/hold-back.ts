@@ -67,6 +67,7 @@ const settleMs = 5000;
 const naming = [types.listener, types.route] as const;
 const isNaming = (type: ResourceType): boolean => type === types.listener || type === types.route;
 
+const none: readonly string[] = [];
 const noWaits: ReadonlyMap<string, Held> = new Map();
 
 export interface HoldBackTimes {
@@ -213,11 +214,14 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     const [accepted, sent] = [state.accepted(name), state.sent(name)];
     const wanted = wantedOf(state, { session, current: session.all(state.type) }, name);
     if (!stillHolds(state, name, sent, wanted, nowMs)) return;
-    const unknown = isOutdated(accepted) || isOutdated(sent);
-    const named = unknown ? [removed] : [accepted?.needs ?? [], sent?.needs ?? []];
     // Of what is wanted anyway it was decided for how long it keeps its clusters.
-    for (const clusters of named)
-      for (const cluster of clusters) if (removed.has(cluster) && !wanted?.needs.includes(cluster)) kept.add(cluster);
+    if (isOutdated(accepted) || isOutdated(sent)) {
+      const needs = new Set(wanted?.needs);
+      for (const cluster of removed) if (!needs.has(cluster)) kept.add(cluster);
+      return;
+    }
+    for (const has of [accepted, sent])
+      for (const cluster of has ? steps.newNeeds(wanted, has) : none) if (removed.has(cluster)) kept.add(cluster);
   }
 
   function isDraining(cluster: string): boolean {
